@@ -1,0 +1,235 @@
+"""The nouns of a campaign, as frozen data.
+
+A *candidate* is one tree of the repository; its identity is the hash of that tree, so equal trees are one
+candidate whoever proposes them. A *proposal* is one attempt to make a candidate and is numbered from 1 (0 is the
+base). A record is written to the journal whole; writing it again under the same key replaces it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Verdict = Literal["judged", "failed", "invalid", "tampered", "could_not_judge", "cancelled"]
+Split = Literal["search", "holdout"]
+Direction = Literal["maximize", "minimize"]
+ProposalState = Literal["open", "made", "done"]
+"""open: selected, nothing made yet. made: its candidate is in the store. done: its outcome is known."""
+Outcome = Literal["candidate", "duplicate", "unchanged", "failed", "rejected"]
+"""candidate: it led to a new one. duplicate: to a known one. unchanged: to its own parent. failed: the operator
+could not make anything. rejected: it touched what it must not touch."""
+Purpose = Literal["search", "baseline", "confirm", "gate"]
+"""search: the first look at a candidate. baseline: repeats that measure the noise. confirm: another look at a
+would-be champion. gate: paired runs that decide a promotion."""
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What a proposal was made from; versions count from 0."""
+
+    champion: int
+    archive: int
+    lessons: int = 0
+    evaluator: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """One attempt to make a candidate.
+
+    Attributes:
+        number: Position in the campaign, from 1. Random choices are keyed by it.
+        operator: Name of the operator that makes it.
+        parent: Candidate it starts from.
+        partner: Second parent of a crossover.
+        inspirations: Candidates whose ideas may be borrowed.
+        policy: Policy that chose the parent.
+        basis: Versions that held when it was selected.
+        state: How far it has come.
+        outcome: What came of it, once it is done or made.
+        candidate: The candidate it led to.
+        reason: Why it led nowhere, in one line.
+        summary: One line of what was changed, the commit's subject.
+        rationale: Longer text of why, the commit's body.
+        payload: The operator's own data (JSON), from which it rebuilds its state.
+        model: Model that wrote it, if any.
+        gain: Change of the objective against the parent, positive is better; None if not judged.
+        reward: What the operator choice learned from it, in [0, 1]; None while not done.
+    """
+
+    number: int
+    operator: str
+    parent: str
+    basis: Basis
+    policy: str = "qd"
+    partner: str | None = None
+    inspirations: tuple[str, ...] = ()
+    state: ProposalState = "open"
+    outcome: Outcome | None = None
+    candidate: str | None = None
+    reason: str | None = None
+    summary: str = ""
+    rationale: str = ""
+    payload: Mapping[str, Any] = field(default_factory=dict)
+    model: str | None = None
+    gain: float | None = None
+    reward: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One tree of the repository, kept as a commit.
+
+    Attributes:
+        id: Hash of the tree (40 hexadecimal digits).
+        commit: Hash of its commit in the store.
+        number: Order of creation; the base is 0.
+        parents: Candidate ids of its Git parents; none for the base, two for a crossover.
+        proposal: Number of the proposal that made it first; 0 for the base.
+        operator: Operator that made it; "base" for the base.
+        summary: One line of what was changed.
+        measures: Built-in measures, by name.
+        changed: Paths that differ from the first parent.
+    """
+
+    id: str
+    commit: str
+    number: int
+    parents: tuple[str, ...]
+    proposal: int
+    operator: str
+    summary: str
+    measures: Mapping[str, float | str] = field(default_factory=dict)
+    changed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CaseScore:
+    """Score of one case, with the feedback the evaluator gave for it."""
+
+    name: str
+    score: float
+    feedback: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """One run of the evaluator on one candidate.
+
+    Attributes:
+        id: Number of the evaluation, from 1, in the order in which they finished.
+        candidate: Candidate that was judged.
+        proposal: Proposal that asked for it (0 for the base).
+        stage: Stage of the evaluator.
+        split: Which cases were judged.
+        purpose: Why it was run.
+        seed: Seed the evaluator was given.
+        evaluator: Version of the evaluator.
+        verdict: What came of it.
+        score: Value of the objective with its own sign; None unless judged.
+        metrics: Further finite numbers.
+        cases: Scores by case.
+        measures: Measures the evaluator reported.
+        feedback: Text for the next proposer.
+        reason: Why it was not judged, in one line.
+        artifacts: Name to text of evidence, already cut to size.
+        seconds: Wall time.
+        cpu_seconds: Processor time of the whole process tree.
+        attempts: How often the evaluator was started (more than 1 only after exit 75).
+        counted: Whether it counts against the budget in evaluations.
+    """
+
+    id: int
+    candidate: str
+    proposal: int
+    verdict: Verdict
+    stage: str = "full"
+    split: Split = "search"
+    purpose: Purpose = "search"
+    seed: int = 0
+    evaluator: int = 1
+    score: float | None = None
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    cases: tuple[CaseScore, ...] = ()
+    measures: Mapping[str, float | str] = field(default_factory=dict)
+    feedback: str = ""
+    reason: str | None = None
+    artifacts: Mapping[str, str] = field(default_factory=dict)
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    attempts: int = 1
+    counted: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a gate decided about one challenger, with all the evidence it had.
+
+    Attributes:
+        id: Number of the decision, from 1.
+        challenger: Candidate that asked.
+        champion: Champion it was compared with.
+        proposal: Proposal that made the challenger.
+        promoted: Whether it became champion.
+        rule: Rule that decided: "strict" or "evalue".
+        reason: The decision in one line.
+        evidence: Numbers behind it (JSON).
+    """
+
+    id: int
+    challenger: str
+    champion: str
+    proposal: int
+    promoted: bool
+    rule: str
+    reason: str
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Champion:
+    """A champion of the campaign; version 0 is the base."""
+
+    version: int
+    candidate: str
+    decision: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a model, charged or not."""
+
+    id: int
+    proposal: int
+    model: str
+    operator: str
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    usd: float | None = None
+    seconds: float = 0.0
+    error: str | None = None
+    prompt: str = ""
+    reply: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something a person may want to know of later; `id` 0 lets the journal number it."""
+
+    kind: str
+    text: str
+    id: int = 0
+    time: float = 0.0
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A named fact about the campaign (JSON value), such as its state, base commit or configuration."""
+
+    name: str
+    value: Any
+
+
+Record = Proposal | Candidate | Evaluation | Decision | Champion | Call | Event | Setting

@@ -1,0 +1,1 @@
+"""How a candidate is judged: the contract, the processes, the walls. Knows nothing of campaigns."""

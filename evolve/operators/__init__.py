@@ -1,0 +1,1 @@
+"""Ways to make a candidate from a parent, one file each."""

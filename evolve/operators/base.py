@@ -1,0 +1,117 @@
+"""What an operator is: the order it gets, the draft it returns, the ways it may decline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from archives.errors import EvolveError
+from archives.records import Call, Candidate, Proposal
+from archives.store import Store
+
+
+class Refused(EvolveError):
+    """The operator can make nothing from this order; the message says why."""
+
+    def __init__(self, reason: str, calls: tuple[Call, ...] = ()) -> None:
+        super().__init__(reason)
+        self.calls = calls
+
+
+class Exhausted(EvolveError):
+    """The operator will never propose again."""
+
+
+class Waiting(EvolveError):
+    """The operator has nothing now but may have after something in flight is done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What an operator may look at, and which paths it may change."""
+
+    store: Store
+    editable: Callable[[str], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One proposal to make.
+
+    Attributes:
+        number: Number of the proposal, key of its random choices.
+        seed: Seed of the campaign.
+        parent: Candidate to start from.
+        base: The user's own commit as a candidate.
+        partner: Second parent for a crossover.
+        ancestor: Tree of the nearest common ancestor of parent and partner.
+        inspirations: Candidates whose ideas may be borrowed.
+        parent_score: Objective of the parent with its own sign, if judged.
+        feedback: What the evaluator said about the parent.
+        goal: What the user wants, in words.
+    """
+
+    number: int
+    seed: int
+    parent: Candidate
+    base: Candidate
+    partner: Candidate | None = None
+    ancestor: str | None = None
+    inspirations: tuple[Candidate, ...] = ()
+    parent_score: float | None = None
+    feedback: str = ""
+    goal: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A change that an operator proposes.
+
+    Attributes:
+        changes: Path to new bytes, or None to delete, against the parent's tree.
+        summary: One line of what was changed.
+        rationale: Longer text of why.
+        payload: The operator's own data (JSON), handed back to `observe`.
+        tree: A ready tree instead of `changes`.
+        parent: Candidate id, where the operator chose its own parent.
+        model: Model that wrote it.
+        calls: Model calls it took, to be journaled and charged.
+    """
+
+    changes: Mapping[str, bytes | None] = field(default_factory=dict)
+    summary: str = ""
+    rationale: str = ""
+    payload: Mapping[str, Any] = field(default_factory=dict)
+    tree: str | None = None
+    parent: str | None = None
+    model: str | None = None
+    calls: tuple[Call, ...] = ()
+
+
+class Operator(Protocol):
+    """A way to make a candidate from a parent.
+
+    `propose` of an offline operator is a plain method that runs in a worker thread, one call at a time; that of an
+    operator which talks to a model is `async def propose_async` and `is_async` is true.
+    """
+
+    name: str
+    is_async: bool
+    needs: Literal["parent", "partner", "nothing"]
+
+    def handles(self, paths: Sequence[str]) -> bool:
+        """Whether it can work on any of these editable files."""
+        ...
+
+    def propose(self, order: Order, source: Source) -> Draft:
+        """Make one change; raises Refused, Waiting or Exhausted where it cannot."""
+        ...
+
+    def observe(self, proposal: Proposal, candidate: Candidate | None, merit: float | None) -> None:
+        """Learn what came of a proposal of any operator.
+
+        Called in the order of admission, live and when a campaign is resumed, so that state is a function of
+        the journal. `merit` is the objective turned so that higher is better; None where it was not judged.
+        """
+        ...
