@@ -56,6 +56,8 @@ class Proposal:
         model: Model that wrote it, if any.
         gain: Change of the objective against the parent, positive is better; None if not judged.
         reward: What the operator choice learned from it, in [0, 1]; None while not done.
+        admitted: Place in the order of admission, from 1; None while not done. What is learned live is
+            rebuilt from the journal in this order.
     """
 
     number: int
@@ -75,6 +77,7 @@ class Proposal:
     model: str | None = None
     gain: float | None = None
     reward: float | None = None
+    admitted: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
