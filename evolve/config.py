@@ -1,0 +1,377 @@
+"""`evolve.toml`: what a campaign is, validated before anything starts.
+
+The string under each field is its documentation; the reference page is generated from it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from archives.errors import ConfigError
+
+FILE_NAME = "evolve.toml"
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+_SIZES = {"": 1, "b": 1, "k": 10**3, "kb": 10**3, "kib": 2**10, "m": 10**6, "mb": 10**6, "mib": 2**20}
+_SIZES |= {"g": 10**9, "gb": 10**9, "gib": 2**30, "t": 10**12, "tb": 10**12, "tib": 2**40}
+
+
+def _quantity(value: Any, units: Mapping[str, float], bare: str, example: str) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise ValueError(f"expected {example}")
+    if isinstance(value, int | float):
+        return value * units[bare]
+    found = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([A-Za-z]*)\s*", value)
+    unit = found[2].lower() if found else ""
+    if not found or (unit or bare) not in units:
+        raise ValueError(f"expected {example}")
+    return float(found[1]) * units[unit or bare]
+
+
+def _seconds(value: Any) -> Any:
+    return _quantity(value, _UNITS, "s", 'seconds or a text such as "90s", "10m", "2h"')
+
+
+def _bytes(value: Any) -> Any:
+    return int(_quantity(value, _SIZES, "", 'bytes or a text such as "512MiB", "2GiB"'))
+
+
+Seconds = Annotated[float, BeforeValidator(_seconds), Field(gt=0)]
+Bytes = Annotated[int, BeforeValidator(_bytes), Field(ge=2**20)]
+Width = Annotated[int, Field(ge=1, le=1024)] | Literal["auto"]
+
+
+class Table(BaseModel):
+    """A table of the file: unknown keys are errors, values are not converted behind the user's back."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
+
+
+class CampaignTable(Table):
+    """What the campaign is called and where it starts."""
+
+    name: str = Field(default="", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$|^$", max_length=60)
+    """Name of the campaign, also of its folder. Default: the repository's name."""
+    goal: str = ""
+    """What should get better, in words; shown to models and in reports."""
+    base: str = "HEAD"
+    """Commit, branch or tag to start from."""
+    seed: int = Field(default=0, ge=0)
+    """Seed of all random choices. One worker and the offline operators: same seed, same commits."""
+
+
+class ArtifactTable(Table):
+    """What may change."""
+
+    include: list[str] = Field(min_length=1)
+    """Globs of the files that may change, relative to the file's folder; everything else is protected."""
+
+
+class EvaluatorTable(Table):
+    """Who judges. Exactly one of `command` and `function`."""
+
+    command: str | None = None
+    """Command run in a clean checkout of the candidate, such as "python evaluate.py"."""
+    function: str | None = Field(default=None, pattern=r"^[^:]+\.py:[A-Za-z_][A-Za-z0-9_]*$")
+    """Python function, such as "evaluate.py:evaluate", called with the checkout's folder and the request."""
+    objective: str = "score"
+    """Number to improve: "score" or the name of a metric."""
+    direction: Literal["maximize", "minimize"] = "maximize"
+    """Which way is better."""
+    timeout: Seconds = 60.0
+    """Time limit of one evaluation; the whole process tree is killed at it, and the candidate has failed."""
+    repeats: int = Field(default=1, ge=1, le=1000)
+    """How often each candidate is judged, with seeds 0, 1, …; its score is the mean."""
+    cases: list[str] | None = None
+    """Names of the cases to judge; they are handed to the evaluator, and all must be in its result."""
+    warm: bool | Literal["auto"] = "auto"
+    """Function form: fork each evaluation from a process that has imported the libraries already."""
+    python: str | None = None
+    """Interpreter for `python` in the command and for the function. Default: the one on PATH."""
+    setup: str | None = None
+    """Command run once in a checkout of the base before the first evaluation, such as "make build"."""
+    data: list[str] = []
+    """Untracked files or folders of the repository that evaluations may read."""
+    env: list[str] = []
+    """Names of environment variables that evaluations may see; all others are hidden."""
+    network: bool = False
+    """Whether evaluations may reach the network."""
+    memory: Bytes | None = None
+    """Memory limit of one evaluation, such as "2GiB"."""
+    cpus: int | None = Field(default=None, ge=1)
+    """Processors of one evaluation; decides how many run side by side."""
+    threads: int = Field(default=1, ge=1)
+    """Threads that numeric libraries may use inside one evaluation."""
+    sandbox: Literal["auto", "strict", "none"] = "auto"
+    """"auto": every wall this machine offers; "strict": refuse to run without all of them; "none": no walls."""
+
+    @model_validator(mode="after")
+    def _one_form(self) -> EvaluatorTable:
+        if (self.command is None) == (self.function is None):
+            raise ValueError('give exactly one of command = "python evaluate.py" and function = "evaluate.py:evaluate"')
+        return self
+
+
+class HoldoutTable(Table):
+    """Cases and files that only promotion reads."""
+
+    cases: list[str] | None = None
+    """Names of the cases handed to the evaluator in holdout evaluations."""
+    files: list[str] = []
+    """Globs of files that appear in holdout evaluations only."""
+
+    @property
+    def present(self) -> bool:
+        """Whether the campaign has a holdout at all."""
+        return self.cases is not None or bool(self.files)
+
+
+class MeasureTable(Table):
+    """One axis of the archive."""
+
+    name: str
+    """Built-in (lines, files_touched, distance, ast_nodes) or reported by the evaluator."""
+    bins: int | None = Field(default=None, ge=1, le=1000)
+    """Number of bins; default 10 for numbers."""
+    low: float | None = None
+    """Lower end; without it the edges follow the data."""
+    high: float | None = None
+    """Upper end; without it the edges follow the data."""
+    values: list[str] | None = None
+    """The categories of a measure that is a text."""
+
+
+class ArchiveTable(Table):
+    """The quality-diversity archive."""
+
+    measures: list[MeasureTable] = []
+    """Axes. Default: lines and distance from the base."""
+    depth: int | None = Field(default=None, ge=1, le=100)
+    """Candidates kept in a cell. Default: 1, or 4 where the evaluator is noisy."""
+
+
+class SearchTable(Table):
+    """How parents are chosen."""
+
+    policy: Literal["adaptive", "qd", "champion", "independent"] = "adaptive"
+    """"qd": elites of the archive; "champion": always the champion; "independent": always the base;
+    "adaptive": a mix of the first two that follows what they win."""
+
+
+class PatchesTable(Table):
+    """Ready-made changes as proposals."""
+
+    folder: str | None = None
+    """Folder with files `NNN-name.patch`, tried in the order of their names."""
+    branches: list[str] = []
+    """Globs of branches of the repository, tried in the order of their names."""
+
+    @model_validator(mode="after")
+    def _something(self) -> PatchesTable:
+        if self.folder is None and not self.branches:
+            raise ValueError('give folder = "proposals" or branches = ["try/*"]')
+        return self
+
+
+Share = Annotated[float, Field(gt=0)]
+
+
+class OperatorsTable(Table):
+    """Shares of the operators. Those named are the only ones; none named: all that can run here."""
+
+    tune: Share | None = None
+    """Numeric search (CMA-ES) over the numbers in the files."""
+    mutate: Share | None = None
+    """Small edits of the syntax tree of Python files."""
+    crossover: Share | None = None
+    """Merges of two lineages."""
+    edit: Share | None = None
+    """Edits by a language model."""
+    patches: PatchesTable | None = None
+    """Ready-made changes."""
+
+    def shares(self) -> dict[str, float]:
+        """Share of each operator that is named."""
+        named = {name: getattr(self, name) for name in type(self).model_fields}
+        return {name: 1.0 if isinstance(v, Table) else v for name, v in named.items() if v is not None}
+
+
+class WorkersTable(Table):
+    """How much may be in flight."""
+
+    propose: Width = "auto"
+    """Proposals being made at a time."""
+    evaluate: Width = "auto"
+    """Evaluations at a time; "auto": one a processor."""
+
+
+class ModelTable(Table):
+    """One model of the pool."""
+
+    model: str
+    """Name as litellm knows it, such as "gpt-5-mini" or "openai/my-model"."""
+    weight: float = Field(default=1.0, gt=0)
+    """How often it is asked compared with the others."""
+    api_base: str | None = None
+    """Address of an OpenAI-compatible server, such as "http://127.0.0.1:8000/v1"."""
+    api_key_env: str | None = None
+    """Name of the environment variable that holds the key."""
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    """Sampling temperature; default: the model's own."""
+    max_tokens: int | None = Field(default=None, ge=1)
+    """Most tokens of one reply."""
+    timeout: Seconds = 600.0
+    """Time limit of one call."""
+    price_in: float | None = Field(default=None, ge=0)
+    """Dollars per million prompt tokens, where litellm knows none."""
+    price_out: float | None = Field(default=None, ge=0)
+    """Dollars per million reply tokens, where litellm knows none."""
+
+
+class ModelsTable(Table):
+    """Language models; none is needed."""
+
+    pool: list[ModelTable] = []
+    """The models that may be asked."""
+
+
+class PromotionTable(Table):
+    """When a challenger becomes champion."""
+
+    rule: Literal["auto", "strict", "evalue"] = "auto"
+    """"strict": strictly better on the same cases; "evalue": proven better in paired runs; "auto": judge the
+    baseline five times and take "evalue" if its scores differ."""
+    minimum_gain: float = Field(default=0.0, ge=0)
+    """How much better a challenger must be, in units of the objective."""
+    no_worse: list[str] = []
+    """Metrics that must not get worse, read in the direction of the objective; "-name": lower is better."""
+    range: list[float] | None = Field(default=None, min_length=2, max_length=2)
+    """Least and greatest value the objective can take; lets "evalue" use the size of differences."""
+    alpha: float = Field(default=0.05, gt=0, lt=1)
+    """Chance of any false champion in the whole campaign under "evalue"."""
+    pairs: int = Field(default=60, ge=5, le=100_000)
+    """Most paired runs in one gate under "evalue"."""
+
+
+class BudgetTable(Table):
+    """Hard limits. With none given a campaign ends after 200 proposals."""
+
+    proposals: int | None = Field(default=None, ge=1)
+    """Proposals, also those that led nowhere."""
+    evaluations: int | None = Field(default=None, ge=1)
+    """Runs of the evaluator for the search, baseline and repeats included, holdout runs not."""
+    wall: Seconds | None = None
+    """Time the campaign runs, pauses between stop and resume not included."""
+    tokens: int | None = Field(default=None, ge=1)
+    """Tokens sent to and received from models."""
+    usd: float | None = Field(default=None, gt=0)
+    """Dollars for models."""
+
+    def limits(self) -> dict[str, float]:
+        """The limits that hold, the default one included."""
+        given = {k: v for k, v in self.model_dump().items() if v is not None}
+        return given or {"proposals": 200}
+
+
+class Config(Table):
+    """One campaign."""
+
+    campaign: CampaignTable = CampaignTable()
+    artifact: ArtifactTable
+    evaluator: EvaluatorTable
+    holdout: HoldoutTable = HoldoutTable()
+    archive: ArchiveTable = ArchiveTable()
+    search: SearchTable = SearchTable()
+    operators: OperatorsTable = OperatorsTable()
+    workers: WorkersTable = WorkersTable()
+    models: ModelsTable = ModelsTable()
+    promotion: PromotionTable = PromotionTable()
+    budget: BudgetTable = BudgetTable()
+
+
+def load(path: Path) -> Config:
+    """Read and validate a configuration file.
+
+    Raises:
+        ConfigError: The file is missing, no TOML, or holds an unknown key or a wrong value.
+    """
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(f"{path}: no such file; `evolve init` writes one") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path}: not UTF-8 text; save it as UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: not valid TOML: {error}") from None
+    return parse(data, str(path))
+
+
+def parse(data: Mapping[str, Any], where: str = FILE_NAME) -> Config:
+    """Validate a configuration given as nested tables.
+
+    Args:
+        data: The tables, as tomllib reads them.
+        where: Name of the source for messages.
+
+    Raises:
+        ConfigError: One line on the first thing that is wrong.
+    """
+    try:
+        return Config.model_validate(data)
+    except ValidationError as error:
+        raise ConfigError(f"{where}: {_explain(error)}") from None
+
+
+def _explain(error: ValidationError) -> str:
+    problems = error.errors(include_url=False)
+    first = next((p for p in problems if p["type"] == "extra_forbidden"), problems[0])
+    location = _real_keys(first["loc"])
+    key = ".".join(str(part) for part in location)
+    if first["type"] == "extra_forbidden":
+        known = _known_keys(location[:-1])
+        near = difflib.get_close_matches(str(location[-1]), known, n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]}?" if near else f"known keys: {', '.join(known)}"
+        return f"{key}: unknown key (it is {_shorten(first['input'])}); {hint}"
+    if first["type"] == "missing":
+        return f"{key}: missing; it has to be given"
+    text = first["msg"].removeprefix("Value error, ")
+    value = first.get("input")
+    shown = "" if isinstance(value, Mapping | BaseModel) else f" (it is {_shorten(value)})"
+    near = difflib.get_close_matches(str(value), re.findall(r"'([^']*)'", text), n=1, cutoff=0.5)
+    return f"{key}: {text[0].lower() + text[1:]}{shown}" + (f"; did you mean {near[0]}?" if near else "")
+
+
+def _real_keys(location: tuple[int | str, ...]) -> list[int | str]:
+    """Drops what pydantic adds to a location for the branches of a union."""
+    kept: list[int | str] = []
+    for place, part in enumerate(location):
+        if place < 2 or isinstance(part, int) or re.fullmatch(r"[A-Za-z_]\w*", part):
+            kept.append(part)
+    return kept if len(kept) < 3 or kept[-1] not in ("int", "bool", "str", "float") else kept[:-1]
+
+
+def _shorten(value: Any) -> str:
+    text = repr(value).replace("\n", " ")
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _known_keys(location: list[Any]) -> list[str]:
+    table: Any = Config
+    for part in location:
+        if isinstance(part, int):
+            continue
+        annotation = table.model_fields[part].annotation
+        table = next(t for t in _models_in(annotation))
+    return list(table.model_fields)
+
+
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [found for part in getattr(annotation, "__args__", ()) for found in _models_in(part)]

@@ -1,0 +1,53 @@
+"""Where things live: every path of a campaign is derived here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The folder of one campaign."""
+
+    home: Path
+
+    @property
+    def name(self) -> str:
+        """The campaign's name."""
+        return self.home.name
+
+    @property
+    def database(self) -> Path:
+        """The journal."""
+        return self.home / "campaign.db"
+
+    @property
+    def store(self) -> Path:
+        """The bare Git store of candidates."""
+        return self.home / "store.git"
+
+    @property
+    def checkouts(self) -> Path:
+        """Folders in which candidates are judged."""
+        return self.home / "checkouts"
+
+    @property
+    def scratch(self) -> Path:
+        """Folders evaluations may write to."""
+        return self.home / "scratch"
+
+    @property
+    def lock(self) -> Path:
+        """File that the orchestrator holds locked while it lives."""
+        return self.home / "lock"
+
+
+def campaigns_folder(common_dir: Path, home: Path | None) -> Path:
+    """Folder that holds the campaigns of a repository.
+
+    Args:
+        common_dir: Git's common folder of the repository.
+        home: Folder the user chose with `--home` or EVOLVE_HOME, if any.
+    """
+    return home if home is not None else common_dir / "evolve"

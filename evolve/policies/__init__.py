@@ -1,0 +1,1 @@
+"""How parents are chosen, one file a policy."""
