@@ -1,0 +1,101 @@
+"""Answers of the commands that do something."""
+
+from __future__ import annotations
+
+from archives.records import Verdict
+from evolve.answers.base import Answer, Part
+
+
+class Export(Answer):
+    """`evolve export`: what was written."""
+
+    candidate: str
+    """Candidate that was exported."""
+    commit: str
+    """Its commit."""
+    branch: str | None
+    """Branch that was written."""
+    patch: str | None
+    """File that was written."""
+
+
+class Removed(Answer):
+    """`evolve remove`: what was deleted."""
+
+    campaign: str
+    """Name of the campaign."""
+    home: str
+    """Folder that is gone."""
+
+
+class Started(Answer):
+    """`evolve init`: what was written."""
+
+    path: str
+    """The configuration."""
+    evaluator: str | None
+    """Evaluator skeleton that was written beside it."""
+    chosen: dict[str, str]
+    """What was chosen, by key."""
+    notes: list[str]
+    """What to look at before the first run."""
+
+
+class SandboxFacts(Part):
+    """The walls around an evaluation."""
+
+    tier: str
+    """Kind of isolation."""
+    walls: list[str]
+    """What holds."""
+    missing: list[str]
+    """What does not hold here."""
+    isolated: bool
+    """Whether the candidate's code runs behind a second wall inside the evaluation."""
+
+
+class Remark(Part):
+    """Something found out about the repository or the machine."""
+
+    kind: str
+    """What it is about."""
+    text: str
+    """What is so, and what to do."""
+
+
+class Check(Answer):
+    """`evolve check`: what the evaluator says of the base, and what a run will do."""
+
+    verdict: Verdict
+    """What came of judging the base."""
+    score: float | None
+    """Mean score of the base."""
+    runs: int
+    """How often it was judged."""
+    noise: float | None
+    """Standard deviation from run to run; None with fewer than two judged runs."""
+    seconds: float
+    """Mean wall time of a run."""
+    sandbox: SandboxFacts
+    """The walls in force."""
+    operators: list[str]
+    """Operators that will run."""
+    reason: str | None = None
+    """Why the base was not judged."""
+    skipped: dict[str, str] = {}
+    """Operators that will not run, and why."""
+    findings: list[Remark] = []
+    """What may break in this repository."""
+    sends: list[str] = []
+    """What would be sent to a model provider; empty: nothing."""
+    estimate: dict[str, float] = {}
+    """What the campaign will cost: evaluations, seconds, usd."""
+
+
+class Doctor(Answer):
+    """`evolve doctor`: what on this machine or in this repository is in the way."""
+
+    ok: bool
+    """Whether nothing is."""
+    findings: list[Remark]
+    """What was found."""

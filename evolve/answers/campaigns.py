@@ -1,0 +1,150 @@
+"""Answers about a campaign as a whole."""
+
+from __future__ import annotations
+
+from archives.records import Direction, Outcome, Purpose, Split, Verdict
+from evolve.answers.base import Answer, Part, Ranked, State
+
+
+class Limit(Part):
+    """One limit of the budget."""
+
+    limit: float
+    """The most that may be spent."""
+    spent: float
+    """What is spent."""
+
+
+class Status(Answer):
+    """`evolve status`: where the campaign stands."""
+
+    campaign: str
+    """Name of the campaign."""
+    state: State
+    """dead: it says it runs, but no orchestrator lives."""
+    reason: str | None
+    """Why it is in this state, in one line."""
+    proposals: int
+    """Proposals so far, open ones included."""
+    candidates: int
+    """Distinct candidates, the base included."""
+    evaluations: int
+    """Runs of the evaluator that count against the budget."""
+    failed: int
+    """Candidates whose verdict is `failed`; `verdicts` has the other ones."""
+    duplicates: int
+    """Proposals that led to a candidate already known."""
+    stale: int
+    """Proposals in flight that were made from an earlier champion."""
+    elites: int
+    """Candidates held in the archive."""
+    coverage: float
+    """Share of the archive's cells that are filled, from 0 to 1."""
+    champion: str | None
+    """Candidate id of the champion."""
+    best_score: float | None
+    """Score of the champion."""
+    baseline_score: float | None
+    """Score of the base."""
+    budget: dict[str, Limit]
+    """Limits by name: proposals, evaluations, wall (seconds), tokens, usd."""
+    in_flight: int
+    """Proposals whose outcome is not known yet."""
+    objective: str
+    """Name of what is improved."""
+    direction: Direction
+    """Which way is better."""
+    base: str | None
+    """Candidate id of the base."""
+    highest: Ranked | None
+    """The candidate with the best raw score; need not be the champion, which has to prove itself."""
+    promotions: int
+    """Champions so far, the base not counted."""
+    verdicts: dict[Verdict, int]
+    """Candidates by verdict."""
+    outcomes: dict[Outcome, int]
+    """Proposals by outcome."""
+    spent: dict[str, float]
+    """What was spent, limited or not."""
+    runs: int
+    """All runs of the evaluator, the ones that do not count included."""
+    noise: float | None
+    """Standard deviation of the base's score from run to run."""
+    rule: str | None
+    """Promotion rule in force."""
+    pid: int | None
+    """Process of the living orchestrator (0: not known)."""
+    home: str
+    """Folder of the campaign."""
+
+
+class Campaign(Part):
+    """One campaign of a list."""
+
+    campaign: str
+    """Name of the campaign."""
+    state: State | None
+    """None: its journal cannot be read."""
+    reason: str | None
+    """Why it is in this state, in one line."""
+    proposals: int
+    """Proposals so far."""
+    evaluations: int
+    """Runs of the evaluator that count against the budget."""
+    best_score: float | None
+    """Score of the champion."""
+    baseline_score: float | None
+    """Score of the base."""
+    home: str
+    """Folder of the campaign."""
+
+
+class Campaigns(Answer):
+    """`evolve list`: the campaigns of a repository, the newest first."""
+
+    campaigns: list[Campaign]
+    """The campaigns."""
+
+
+class Run(Part):
+    """One run of the evaluator."""
+
+    id: int
+    """Number of the evaluation, in the order in which they finished."""
+    candidate: str
+    """Candidate that was judged."""
+    stage: str
+    """Stage of the evaluator."""
+    split: Split
+    """Which cases were judged."""
+    verdict: Verdict
+    """What came of it."""
+    score: float | None
+    """Score; None unless judged."""
+    seconds: float
+    """Wall time."""
+    proposal: int
+    """Proposal that asked for it; 0 for the base."""
+    purpose: Purpose
+    """search: first look; baseline: noise; confirm: another look; gate: paired run of a promotion."""
+    seed: int
+    """Seed the evaluator was given."""
+    evaluator: int
+    """Version of the evaluator."""
+    reason: str | None
+    """Why it was not judged, in one line."""
+    cpu_seconds: float
+    """Processor time of the whole process tree."""
+    attempts: int
+    """How often the evaluator was started."""
+    counted: bool
+    """Whether it counts against the budget."""
+
+
+class Evaluations(Answer):
+    """`evolve evaluations`: runs of the evaluator, in the order in which they finished."""
+
+    evaluations: list[Run]
+    """The runs."""
+    total: int
+    """How many there are; more than are listed if `--limit` cut them."""
