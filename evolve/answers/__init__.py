@@ -1,7 +1,7 @@
 """What `--json` prints: one model for each object, the source of `docs/schemas/`.
 
-Field names are a promise to scripts: fields may be added, none is renamed, removed or given another meaning while
-`version` stays the same. `python -m evolve.answers docs/schemas` writes the schemas.
+Field names are a promise to scripts: fields may be added, none is renamed, removed or given another meaning
+while `version` stays the same. `python -m evolve.answers docs/schemas` writes the schemas.
 """
 
 from __future__ import annotations

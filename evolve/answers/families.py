@@ -64,9 +64,9 @@ class Axis(Part):
     name: str
     """Measure."""
     bins: int | None
-    """Number of bins; None if categorical."""
+    """Number of bins, if it was given."""
     edges: list[float] | None
-    """Ends of the bins in force; None if categorical or not known yet."""
+    """Inner edges of the bins in force; None if categorical or not known yet."""
     values: list[str] | None
     """Categories, if given."""
 

@@ -1,8 +1,8 @@
 """The `evolve` command.
 
-Most of what the program can do needs libraries that take a second to import, and most calls need few of them. So
-the table below names each command's home and its one-line help; a command's module is imported when that command
-is called, and `evolve --help` imports none.
+Most of what the program can do needs libraries that take a second to import, and most calls need few of them.
+So the table below names each command's home and its one-line help; a command's module is imported when that
+command is called, and `evolve --help` imports none.
 """
 
 from __future__ import annotations
@@ -35,28 +35,20 @@ START, LOOK, TAKE = "Start and steer", "Look", "Take and tidy"
 COMMANDS: dict[str, Lazy] = {
     "demo": Lazy("evolve.cli.demo:demo", "Run a small campaign from here to a proven result.", START),
     "init": Lazy("evolve.cli.init:init", "Write a commented evolve.toml for this repository.", START),
-    "check": Lazy(
-        "evolve.cli.check:check", "Try the evaluator on the base and say what a run will do.", START
-    ),
+    "check": Lazy("evolve.cli.check:check", "Try the evaluator on the base; say what a run will do.", START),
     "run": Lazy("evolve.cli.run:run", "Run the campaign, or go on with it.", START),
     "resume": Lazy("evolve.cli.run:resume", "Go on with a campaign that was stopped.", START),
-    "doctor": Lazy(
-        "evolve.cli.check:doctor", "Say what on this machine or in this repository is in the way.", START
-    ),
+    "doctor": Lazy("evolve.cli.check:doctor", "Say what is in the way on this machine.", START),
     "list": Lazy("evolve.cli.inspect:list_", "List the campaigns of this repository.", LOOK),
     "status": Lazy("evolve.cli.inspect:status", "Show where the campaign stands.", LOOK),
     "best": Lazy("evolve.cli.inspect:best", "Show the champion and the evidence for it.", LOOK),
     "show": Lazy("evolve.cli.inspect:show", "Show one candidate.", LOOK),
     "diff": Lazy("evolve.cli.inspect:diff", "Show what differs between two candidates.", LOOK),
-    "lineage": Lazy(
-        "evolve.cli.ancestry:lineage", "Show where candidates come from, with the gain of each step.", LOOK
-    ),
+    "lineage": Lazy("evolve.cli.inspect:lineage", "Show the ancestry, with the gain of each step.", LOOK),
     "archive": Lazy("evolve.cli.inspect:archive", "Show the archive, cell by cell.", LOOK),
     "champions": Lazy("evolve.cli.inspect:champions", "Show each champion and why it was promoted.", LOOK),
     "evaluations": Lazy("evolve.cli.inspect:evaluations", "List the runs of the evaluator.", LOOK),
-    "export": Lazy(
-        "evolve.cli.manage:export", "Put a candidate into the repository as a branch, or into a patch.", TAKE
-    ),
+    "export": Lazy("evolve.cli.manage:export", "Put a candidate into a branch, or into a patch.", TAKE),
     "remove": Lazy("evolve.cli.manage:remove", "Delete a campaign and all it remembers.", TAKE),
 }
 
@@ -101,8 +93,8 @@ class LazyGroup(click.Group):
     cls=LazyGroup,
     params=[*place_options(envvar=True)],
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Every command that looks takes --json. A candidate is named by a prefix of its id or commit, or by "
-    "base, best or champion.",
+    epilog="Every command that looks takes --json. A candidate is named by a prefix of its id or commit, or "
+    "by base, best or champion.",
 )
 @click.version_option(package_name="evolve-campaigns", message="%(prog)s %(version)s")
 def cli() -> None:

@@ -1,0 +1,20 @@
+"""Answers to questions about a campaign, from its journal and its store alone.
+
+Pure functions: they write nothing, print nothing, and need no orchestrator.
+"""
+
+from evolve.answering.campaigns import campaign, evaluations, status
+from evolve.answering.candidates import diff, resolve, show
+from evolve.answering.families import archive, champions, lineage
+
+__all__ = [
+    "archive",
+    "campaign",
+    "champions",
+    "diff",
+    "evaluations",
+    "lineage",
+    "resolve",
+    "show",
+    "status",
+]

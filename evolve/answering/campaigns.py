@@ -1,0 +1,142 @@
+"""Questions about a campaign as a whole."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from pathlib import Path
+from typing import Any
+
+from archives.reader import Reader
+from archives.records import Candidate, Evaluation
+from evolve.answers import Campaign, Evaluations, Limit, Ranked, Run, State, Status
+from evolve.derived import View, look
+
+
+def state(reader: Reader, pid: int | None) -> State:
+    """State of a campaign, given the process of its living orchestrator if there is one."""
+    said: State = reader.setting("state", "stopped")
+    return "dead" if said == "running" and pid is None else said
+
+
+def _spent(reader: Reader) -> dict[str, float]:
+    counts = reader.counts()
+    spent = {name: float(amount) for name, amount in (reader.setting("spent") or {}).items()}
+    spent["proposals"] = float(counts.proposals)
+    spent["evaluations"] = float(counts.counted)
+    return spent
+
+
+def _limits(reader: Reader, spent: dict[str, float]) -> dict[str, Limit]:
+    limits: dict[str, Any] = reader.setting("budget") or {}
+    return {
+        name: Limit(limit=float(limit), spent=spent.get(name, 0.0))
+        for name, limit in limits.items()
+        if limit is not None
+    }
+
+
+def _reason(reader: Reader, now: State) -> str | None:
+    if now == "dead":
+        return "its orchestrator died; `evolve run` goes on where it was"
+    return reader.setting("reason") or None
+
+
+def _standing_of_base(reader: Reader, view: View) -> tuple[str | None, float | None]:
+    base: str | None = reader.setting("base")
+    return base, (view.score(base) if base else None)
+
+
+def ranked(view: View, candidate: Candidate | None) -> Ranked | None:
+    """A candidate with its score; None if it has none."""
+    score = None if candidate is None else view.score(candidate.id)
+    return None if candidate is None or score is None else Ranked(candidate=candidate.id, score=score)
+
+
+def status(reader: Reader, home: Path, pid: int | None) -> Status:
+    """Where the campaign stands.
+
+    Args:
+        reader: Its journal.
+        home: Its folder.
+        pid: Process of the living orchestrator, if there is one.
+    """
+    view, counts, spent = look(reader), reader.counts(), _spent(reader)
+    base, baseline = _standing_of_base(reader, view)
+    champion, champions = view.champion, view.population.champions
+    verdicts = Counter(view.verdicts.values())
+    open_ = [p for s in ("open", "made") for p in reader.proposals(s)]  # type: ignore[arg-type]
+    version = champions[-1].version if champions else 0
+    now = state(reader, pid)
+    return Status(
+        campaign=reader.setting("campaign", home.name),
+        state=now,
+        reason=_reason(reader, now),
+        proposals=counts.proposals,
+        candidates=len(view.population.candidates),
+        evaluations=counts.counted,
+        failed=verdicts["failed"],
+        duplicates=counts.proposals_by_outcome.get("duplicate", 0),
+        stale=sum(proposal.basis.champion < version for proposal in open_),
+        elites=sum(len(entries) for entries in view.population.grid.cells().values()),
+        coverage=view.population.grid.coverage,
+        champion=champion.id if champion else None,
+        best_score=view.score(champion.id) if champion else None,
+        baseline_score=baseline,
+        budget=_limits(reader, spent),
+        in_flight=len(open_),
+        objective=reader.setting("objective", "score"),
+        direction=reader.setting("direction", "maximize"),
+        base=base,
+        highest=ranked(view, view.highest()),
+        promotions=max(len(champions) - 1, 0),
+        verdicts=dict(sorted(verdicts.items())),
+        outcomes=dict(sorted(counts.proposals_by_outcome.items())),
+        spent=spent,
+        runs=counts.evaluations,
+        noise=reader.setting("noise"),
+        rule=reader.setting("rule"),
+        pid=pid,
+        home=str(home),
+    )
+
+
+def campaign(reader: Reader, home: Path, pid: int | None) -> Campaign:
+    """One line of the list of campaigns; reads only the evaluations of the base and the champion."""
+    counts, champion, now = reader.counts(), reader.champion(), state(reader, pid)
+    base = reader.setting("base")
+    return Campaign(
+        campaign=reader.setting("campaign", home.name),
+        state=now,
+        reason=_reason(reader, now),
+        proposals=counts.proposals,
+        evaluations=counts.counted,
+        best_score=_mean(reader, champion.candidate) if champion else None,
+        baseline_score=_mean(reader, base) if base else None,
+        home=str(home),
+    )
+
+
+def _mean(reader: Reader, candidate: str) -> float | None:
+    scores = [e.score for e in reader.evaluations(candidate, split="search") if e.score is not None]
+    return sum(scores) / len(scores) if scores else None
+
+
+def evaluations(reader: Reader, candidate: Candidate | None = None, limit: int | None = None) -> Evaluations:
+    """The runs of the evaluator.
+
+    Args:
+        reader: The journal.
+        candidate: Only this candidate's.
+        limit: Only so many, the last ones.
+    """
+    rows = reader.evaluations(candidate.id) if candidate else reader.evaluations()
+    kept: deque[Evaluation] = deque(maxlen=limit)
+    total = 0
+    for row in rows:
+        kept.append(row)
+        total += 1
+    return Evaluations(evaluations=[_run(row) for row in kept], total=total)
+
+
+def _run(row: Evaluation) -> Run:
+    return Run(**{name: getattr(row, name) for name in Run.model_fields})
