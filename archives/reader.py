@@ -1,0 +1,266 @@
+"""Read-only questions to the campaign's database, from any process, whether or not somebody writes to it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+from archives import database
+from archives.encoding import (
+    CALLS,
+    CANDIDATES,
+    CHAMPIONS,
+    DECISIONS,
+    EVALUATIONS,
+    EVENTS,
+    PROPOSALS,
+    Table,
+)
+from archives.errors import JournalError
+from archives.records import (
+    Call,
+    Candidate,
+    Champion,
+    Decision,
+    Evaluation,
+    Event,
+    Proposal,
+    ProposalState,
+    Purpose,
+    Split,
+)
+from archives.schema import VERSION, version_of
+
+R = TypeVar("R", Proposal, Candidate, Evaluation, Decision, Champion, Call, Event)
+
+_LOCK_TIMEOUT = 5.0
+_HEX = frozenset("0123456789abcdef")
+_AFTER_HEX = "g"
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How much a campaign holds.
+
+    Attributes:
+        proposals: Proposals of every state.
+        candidates: Candidates, the base included.
+        evaluations: Evaluations of every kind.
+        counted: Evaluations that count against the budget.
+        verdicts: Evaluations by verdict.
+        outcomes: Proposals by outcome, those without one left out.
+        states: Proposals by state.
+        last_proposal: Highest number of a proposal; 0 without one.
+        last_candidate: Highest number of a candidate; -1 without one, for the base is 0.
+        last_evaluation: Highest id of an evaluation; 0 without one.
+        last_decision: Highest id of a decision; 0 without one.
+        last_champion: Highest version of the champion; -1 without one, for the base is 0.
+        last_call: Highest id of a call; 0 without one.
+        last_event: Highest id of an event; 0 without one.
+    """
+
+    proposals: int
+    candidates: int
+    evaluations: int
+    counted: int
+    verdicts: Mapping[str, int]
+    outcomes: Mapping[str, int]
+    states: Mapping[str, int]
+    last_proposal: int
+    last_candidate: int
+    last_evaluation: int
+    last_decision: int
+    last_champion: int
+    last_call: int
+    last_event: int
+
+
+class Reader:
+    """The campaign's database, open for reading.
+
+    Every method raises JournalError, one line, when the file cannot be read. What an iterator yields is one
+    consistent state, that of its first step. Use a reader in one thread at a time.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        database.require(path)
+        self._connection = _connect(path)
+
+    def close(self) -> None:
+        """Close the database."""
+        self._connection.close()
+
+    def __enter__(self) -> Reader:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Let all questions asked within see the same state; be quick, for the WAL grows meanwhile."""
+        if self._connection.in_transaction:
+            yield
+            return
+        with self._refusing():
+            self._connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._connection.execute("COMMIT")
+
+    def setting(self, name: str, default: Any = None) -> Any:
+        """Value of a setting, or `default` if it was never set."""
+        rows = self._rows("SELECT value FROM settings WHERE name = ?", (name,))
+        return json.loads(rows[0][0]) if rows else default
+
+    def settings(self) -> dict[str, Any]:
+        """All settings, by name."""
+        rows = self._rows("SELECT name, value FROM settings ORDER BY name")
+        return {name: json.loads(value) for name, value in rows}
+
+    def candidate(self, id: str) -> Candidate | None:
+        """The candidate with this whole id."""
+        return next(self._select(CANDIDATES, "WHERE id = ?", (id,)), None)
+
+    def candidates(self) -> Iterator[Candidate]:
+        """All candidates, by number."""
+        return self._select(CANDIDATES, "ORDER BY number")
+
+    def find(self, prefix: str) -> list[Candidate]:
+        """Candidates whose id or commit begins with `prefix`, by number; none for an empty one."""
+        start = prefix.lower()
+        if not start or not _HEX.issuperset(start):
+            return []
+        span = (start, start + _AFTER_HEX)
+        where = 'WHERE id >= ? AND id < ? OR "commit" >= ? AND "commit" < ? ORDER BY number'
+        return list(self._select(CANDIDATES, where, (*span, *span)))
+
+    def proposal(self, number: int) -> Proposal | None:
+        """The proposal with this number."""
+        return next(self._select(PROPOSALS, "WHERE number = ?", (number,)), None)
+
+    def proposals(
+        self, state: ProposalState | None = None, candidate: str | None = None
+    ) -> Iterator[Proposal]:
+        """Proposals by number; only those in this state, only those that led to this candidate."""
+        return self._filter(PROPOSALS, {"state": state, "candidate": candidate})
+
+    def evaluations(
+        self, candidate: str | None = None, split: Split | None = None, purpose: Purpose | None = None
+    ) -> Iterator[Evaluation]:
+        """Evaluations by id; only those of this candidate, split, purpose."""
+        return self._filter(EVALUATIONS, {"candidate": candidate, "split": split, "purpose": purpose})
+
+    def decisions(self) -> Iterator[Decision]:
+        """All decisions, by id."""
+        return self._select(DECISIONS, "ORDER BY id")
+
+    def champions(self) -> Iterator[Champion]:
+        """All champions, by version."""
+        return self._select(CHAMPIONS, "ORDER BY version")
+
+    def champion(self) -> Champion | None:
+        """The champion that holds now."""
+        return next(self._select(CHAMPIONS, "ORDER BY version DESC LIMIT 1"), None)
+
+    def calls(self) -> Iterator[Call]:
+        """All model calls, by id."""
+        return self._select(CALLS, "ORDER BY id")
+
+    def events(self, after: int = 0) -> Iterator[Event]:
+        """Events with an id above `after`, by id."""
+        return self._select(EVENTS, "WHERE id > ? ORDER BY id", (after,))
+
+    def counts(self) -> Counts:
+        """How much there is of everything, in one consistent state; reads indexes only."""
+        with self.snapshot():
+            verdicts = dict(self._rows("SELECT verdict, count(*) FROM evaluations GROUP BY verdict"))
+            states = dict(self._rows("SELECT state, count(*) FROM proposals GROUP BY state"))
+            outcomes = dict(self._rows("SELECT outcome, count(*) FROM proposals GROUP BY outcome"))
+            outcomes.pop(None, None)
+            return Counts(
+                proposals=sum(states.values()),
+                candidates=self._number("SELECT count(*) FROM candidates"),
+                evaluations=sum(verdicts.values()),
+                counted=self._number("SELECT count(*) FROM evaluations WHERE counted = 1"),
+                verdicts=verdicts,
+                outcomes=outcomes,
+                states=states,
+                last_proposal=self._number("SELECT coalesce(max(number), 0) FROM proposals"),
+                last_candidate=self._number("SELECT coalesce(max(number), -1) FROM candidates"),
+                last_evaluation=self._number("SELECT coalesce(max(id), 0) FROM evaluations"),
+                last_decision=self._number("SELECT coalesce(max(id), 0) FROM decisions"),
+                last_champion=self._number("SELECT coalesce(max(version), -1) FROM champions"),
+                last_call=self._number("SELECT coalesce(max(id), 0) FROM calls"),
+                last_event=self._number("SELECT coalesce(max(id), 0) FROM events"),
+            )
+
+    def _filter(self, table: Table[R], wanted: Mapping[str, object]) -> Iterator[R]:
+        """Records whose columns have the wanted values, None meaning any, by key."""
+        given = {column: value for column, value in wanted.items() if value is not None}
+        where = " AND ".join(f"{column} = ?" for column in given)
+        clause = f"WHERE {where} ORDER BY {table.key}" if given else f"ORDER BY {table.key}"
+        return self._select(table, clause, tuple(given.values()))
+
+    def _select(self, table: Table[R], clause: str, values: Sequence[object] = ()) -> Iterator[R]:
+        with self._refusing():
+            for row in self._connection.execute(f"{table.select} {clause}", values):
+                yield table.decode(row)
+
+    def _rows(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
+        with self._refusing():
+            return self._connection.execute(sql, values).fetchall()
+
+    def _number(self, sql: str) -> int:
+        return int(self._rows(sql)[0][0])
+
+    @contextlib.contextmanager
+    def _refusing(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise database.refusal(self.path, error, "read") from error
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    """A connection for reading, also in a folder that cannot be written if no WAL is left over there."""
+    connection = database.connect(path, "ro", _LOCK_TIMEOUT)
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_schema")
+    except sqlite3.OperationalError as error:
+        connection.close()
+        if database.code_of(error) not in ("SQLITE_CANTOPEN", "SQLITE_READONLY"):
+            raise database.refusal(path, error, "read") from error
+        if _has_wal(path):
+            raise JournalError(
+                f"{path} was not closed cleanly and its folder is read-only; copy the folder and read that"
+            ) from error
+        connection = database.connect(path, "ro", _LOCK_TIMEOUT, immutable=True)
+    except sqlite3.Error as error:
+        connection.close()
+        raise database.refusal(path, error, "read") from error
+    try:
+        version = version_of(connection, path)
+        if version == 0:
+            raise JournalError(f"{path} holds no campaign yet; start one with `evolve run`")
+        if version < VERSION:
+            raise JournalError(f"{path} has the older schema {version}; `evolve resume` brings it up to date")
+    except JournalError:
+        connection.close()
+        raise
+    return connection
+
+
+def _has_wal(path: Path) -> bool:
+    wal = path.with_name(path.name + "-wal")
+    return wal.exists() and wal.stat().st_size > 0
