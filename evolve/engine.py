@@ -1,0 +1,290 @@
+"""One run of a campaign from end to end: take the lock, gather what is known, run the pipeline, say how it ended."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import trio
+
+from archives.errors import EvolveError
+from archives.grid import Axis
+from archives.journal import Journal
+from archives.reader import Reader
+from archives.records import Proposal, Setting
+from archives.store import Store
+from evaluators.spec import EvaluatorSpec
+from evolve.bench import Bench
+from evolve.budget import Budget
+from evolve.campaign import Campaign, changeable_facts
+from evolve.choice import Choice
+from evolve.config import Config
+from evolve.globs import matcher
+from evolve.operators.base import Source
+from evolve.ownership import own
+from evolve.pipeline import pipeline
+from evolve.population import Population
+from evolve.registry import operators_for, policies_for
+from evolve.run import Run
+from evolve.stages.admit import learn
+from evolve.stages.baseline import baseline
+from evolve.territory import editable
+
+State = Literal["finished", "stopped"]
+WALL_TICK = 1.0
+PACK_EVERY = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a run ended.
+
+    Attributes:
+        state: "finished" when a budget or the operators were used up, else "stopped".
+        reason: Why, in one line.
+        failed: Whether it ended because something is wrong.
+    """
+
+    state: State
+    reason: str
+    failed: bool = False
+
+
+async def run_campaign(campaign: Campaign, listener: Callable[[str, Any], None]) -> Ending:
+    """Own the campaign, run it, and leave its state in the journal.
+
+    Raises:
+        CampaignBusy: Another process owns it.
+        EvolveError: The base cannot be judged, or the machine failed.
+    """
+    with own(campaign.layout.lock):
+        journal = Journal.open(campaign.layout.database)
+        try:
+            campaign.store.recover()
+            await _write(journal, state="running", reason="", **changeable_facts(campaign.config))
+            try:
+                async with _assembled(campaign, journal, listener) as run:
+                    await _conduct(run)
+                    ending = _ending(run)
+            except BaseExceptionGroup as group:
+                raise _single(group) from None
+            except EvolveError as error:
+                await _write(journal, state="stopped", reason=str(error))
+                raise
+            with trio.CancelScope(shield=True):
+                await _write(journal, state=ending.state, reason=ending.reason)
+            return ending
+        finally:
+            journal.close()
+
+
+async def _write(journal: Journal, **facts: Any) -> None:
+    await trio.to_thread.run_sync(lambda: journal.write(*(Setting(k, v) for k, v in facts.items())))
+
+
+def _single(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The one exception that broke a nursery, or the group if there were several kinds."""
+    leaves: list[BaseException] = []
+    pending: list[BaseException] = [group]
+    while pending:
+        one = pending.pop()
+        if isinstance(one, BaseExceptionGroup):
+            pending.extend(one.exceptions)
+        elif not isinstance(one, trio.Cancelled):
+            leaves.append(one)
+    ours = [one for one in leaves if isinstance(one, EvolveError)]
+    return (ours or leaves or [group])[0]
+
+
+@asynccontextmanager
+async def _assembled(
+    campaign: Campaign, journal: Journal, listener: Callable[[str, Any], None]
+) -> AsyncIterator[Run]:
+    """Everything a run needs, rebuilt from the journal."""
+    config, store = campaign.config, campaign.store
+    with Reader(campaign.layout.database) as reader:
+        facts = reader.settings()
+        base = reader.candidate(facts["base"])
+        if base is None:
+            raise EvolveError(f"{campaign.layout.database}: the base is missing; the campaign cannot go on")
+        paths = [entry.path for entry in store.files(base.id)]
+        source = Source(store, editable(config, paths, campaign.prefix))
+        population = Population(
+            config.evaluator.direction,
+            [Axis(**axis) for axis in facts["axes"]],
+            _depth(config, facts),
+            facts.get("noise", 0.0),
+        )
+        population.load(reader.candidates(), reader.evaluations(), reader.champions())
+        operators = operators_for(config, campaign.folder, campaign.repository, [p for p in paths if source.editable(p)])
+        policies = policies_for(config)
+        async with Bench(
+            store,
+            campaign.layout,
+            evaluator_spec(campaign),
+            campaign.prefix,
+            matcher(config.holdout.files, campaign.prefix),
+            evaluators_width(config),
+        ) as bench:
+            run = Run(
+                config=config,
+                journal=journal,
+                reader=reader,
+                store=store,
+                population=population,
+                budget=Budget(config.budget.limits(), _spent(reader, facts)),
+                bench=bench,
+                source=source,
+                base=base,
+                base_time=facts["base_time"],
+                operators=operators,
+                policies=policies,
+                operator_choice=Choice({name: config.operators.shares().get(name, 1.0) for name in operators}),
+                policy_choice=Choice(dict.fromkeys(policies, 1.0)),
+                rule="evalue" if facts.get("rule") == "evalue" else "strict",
+                next_ids=_next_ids(reader),
+                listener=listener,
+            )
+            _relearn(run)
+            yield run
+
+
+def _depth(config: Config, facts: dict[str, Any]) -> int:
+    return config.archive.depth or (4 if facts.get("rule") == "evalue" else 1)
+
+
+def _spent(reader: Reader, facts: dict[str, Any]) -> dict[str, float]:
+    counts = reader.counts()
+    spent = {"proposals": counts.proposals, "evaluations": counts.counted, "wall": facts.get("wall_spent", 0.0)}
+    for call in reader.calls():
+        spent["tokens"] = spent.get("tokens", 0) + call.prompt_tokens + call.completion_tokens
+        spent["usd"] = spent.get("usd", 0) + (call.usd or 0)
+    return spent
+
+
+def _next_ids(reader: Reader) -> dict[str, int]:
+    last = reader.counts().last
+    return {kind: number + 1 for kind, number in last.items()}
+
+
+def _relearn(run: Run) -> None:
+    """Teach operators and choices again what the journal says was learned, in the same order."""
+    closed = [p for p in run.reader.proposals("done") if p.admitted is not None]
+    for proposal in sorted(closed, key=lambda p: p.admitted or 0):
+        learn(run, proposal)
+        run.admitted = proposal.admitted or run.admitted
+
+
+async def _conduct(run: Run) -> None:
+    unfinished = _unfinished(run)
+    run.resumed = frozenset(p.number for p in unfinished)
+    champion = run.population.candidates[run.population.champion.candidate]
+    run.store.move_champion(champion.commit, run.store.champion())
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_watch_signals, run, nursery.cancel_scope)
+        nursery.start_soon(_watch_wall, run)
+        nursery.start_soon(_watch_store, run)
+        await baseline(run)
+        await pipeline(run, proposers_width(run), evaluators_width(run.config), unfinished)
+        nursery.cancel_scope.cancel()
+    with trio.CancelScope(shield=True):
+        await run.record(Setting("wall_spent", run.budget.spent.get("wall", 0.0)))
+
+
+def _unfinished(run: Run) -> list[Proposal]:
+    left = [*run.reader.proposals("open"), *run.reader.proposals("made")]
+    return sorted((p for p in left if p.operator in run.operators or p.outcome), key=lambda p: p.number)
+
+
+def _ending(run: Run) -> Ending:
+    reason = run.stopping or "interrupted"
+    if run.failure is not None:
+        return Ending("stopped", run.failure, failed=True)
+    return Ending("stopped" if run.interrupted else "finished", reason)
+
+
+async def _watch_signals(run: Run, scope: trio.CancelScope) -> None:
+    """The first Ctrl-C or SIGTERM drains; a second one ends what is in flight at once."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async for number in signals:
+            if run.interrupted:
+                raise KeyboardInterrupt
+            run.interrupted = True
+            run.stop("stopped by Ctrl-C" if number == signal.SIGINT else "stopped by a signal")
+            run.listener("draining", "finishing what is in flight; once more to stop at once")
+
+
+async def _watch_wall(run: Run) -> None:
+    """Count the time of the campaign, by a clock that nobody can set."""
+    before, saved = trio.current_time(), 0.0
+    while True:
+        limit = run.budget.limits.get("wall", float("inf"))
+        rest = limit - run.budget.spent.get("wall", 0.0)
+        await trio.sleep(max(0.01, min(WALL_TICK, rest)))
+        now = trio.current_time()
+        run.budget.spend(wall=now - before)
+        before = now
+        if rest <= WALL_TICK and (reason := run.budget.used_up()):
+            run.stop(reason)
+        if now - saved > 10 * WALL_TICK:
+            saved = now
+            await run.record(Setting("wall_spent", run.budget.spent["wall"]))
+
+
+async def _watch_store(run: Run) -> None:
+    """Pack objects and refs now and then, so that the store stays as fast as it was."""
+    packed = run.next_ids.get("candidate", 1)
+    while True:
+        await trio.sleep(5)
+        if run.next_ids.get("candidate", 1) - packed >= PACK_EVERY:
+            packed = run.next_ids["candidate"]
+            await trio.to_thread.run_sync(run.store.pack)
+
+
+def processors() -> int:
+    """Processors this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def evaluators_width(config: Config) -> int:
+    """Evaluations at a time."""
+    if config.workers.evaluate != "auto":
+        return config.workers.evaluate
+    return max(1, processors() // (config.evaluator.cpus or 1))
+
+
+def proposers_width(run: Run) -> int:
+    """Proposals being made at a time."""
+    if run.config.workers.propose != "auto":
+        return run.config.workers.propose
+    return 8 if any(op.is_async for op in run.operators.values()) else 2
+
+
+def evaluator_spec(campaign: Campaign) -> EvaluatorSpec:
+    """The evaluator of a campaign as the runner needs it."""
+    table = campaign.config.evaluator
+    return EvaluatorSpec(
+        root=campaign.folder,
+        command=table.command,
+        function=table.function,
+        objective=table.objective,
+        timeout=table.timeout,
+        python=None if table.python is None else campaign.folder / table.python,
+        env=tuple(table.env),
+        data=tuple(table.data),
+        network=table.network,
+        memory=table.memory,
+        cpus=table.cpus,
+        threads=table.threads,
+        warm=table.warm,
+        sandbox=table.sandbox,
+        setup=table.setup,
+        hide=(campaign.home,),
+    )

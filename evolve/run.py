@@ -1,0 +1,186 @@
+"""What all stages of one run share: the campaign's resources, what is known, what may still be spent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import trio
+
+from archives.journal import Journal
+from archives.reader import Reader
+from archives.records import Basis, Candidate, Evaluation, Event, Proposal, Purpose, Record, Split
+from archives.store import Store
+from evaluators.contract import Outcome, Request
+from evolve.bench import Bench
+from evolve.budget import Budget
+from evolve.choice import Choice
+from evolve.config import Config
+from evolve.operators.base import Operator, Source
+from evolve.policies.base import Policy
+from evolve.population import Population
+from evolve.waiting import outcome
+
+Rule = Literal["strict", "evalue"]
+
+
+@dataclass(slots=True)
+class Run:
+    """One run of a campaign, from start or resume to its end.
+
+    Attributes:
+        next_ids: Next free number of proposals, candidates, evaluations and so on.
+        held: Evaluations reserved by each proposal in flight.
+        stopping: Why no new proposal is made, once that is so.
+        changed: Set whenever a proposal has been admitted or given up, then replaced.
+        resumed: Proposals that an earlier run left unfinished.
+        fruitless: Proposals in a row that gave nothing to evaluate.
+    """
+
+    config: Config
+    journal: Journal
+    reader: Reader
+    store: Store
+    population: Population
+    budget: Budget
+    bench: Bench
+    source: Source
+    base: Candidate
+    base_time: int
+    operators: dict[str, Operator]
+    policies: Mapping[str, Policy]
+    operator_choice: Choice
+    policy_choice: Choice
+    rule: Rule
+    next_ids: dict[str, int]
+    listener: Callable[[str, object], None]
+    held: dict[int, int] = field(default_factory=dict)
+    resumed: frozenset[int] = frozenset()
+    in_flight: int = 0
+    admitted: int = 0
+    fruitless: int = 0
+    stopping: str | None = None
+    failure: str | None = None
+    interrupted: bool = False
+    changed: trio.Event = field(default_factory=trio.Event)
+
+    @property
+    def seed(self) -> int:
+        """Seed of the campaign."""
+        return self.config.campaign.seed
+
+    @property
+    def first_look(self) -> int:
+        """Evaluations a new candidate may need: its repeats, and a second look if it would be champion."""
+        confirm = self.rule == "strict" and self.config.promotion.rule == "auto"
+        return self.config.evaluator.repeats + confirm
+
+    def number(self, kind: str) -> int:
+        """The next free number of a kind of record."""
+        value = self.next_ids.get(kind, 1)
+        self.next_ids[kind] = value + 1
+        return value
+
+    async def record(self, *records: Record) -> None:
+        """Write records in one transaction and wait until they are on disk."""
+        await outcome(self.journal.submit(*records))
+
+    async def tell(self, kind: str, text: str) -> None:
+        """Record something that a person may want to know of later, and show it now."""
+        await self.record(Event(kind, text))
+        self.listener(kind, text)
+
+    def stop(self, reason: str, failure: bool = False) -> None:
+        """Make no further proposals; what is in flight is finished. The first reason stays."""
+        if self.stopping is None:
+            self.stopping = reason
+            self.failure = reason if failure else None
+        self.wake()
+
+    def wake(self) -> None:
+        """Let those go on who wait for something in flight to end."""
+        self.changed.set()
+        self.changed = trio.Event()
+
+    def basis(self) -> Basis:
+        """The versions that hold now."""
+        return Basis(self.population.champion.version, self.population.grid.version)
+
+    def gain(self, candidate: str, parent: str) -> float | None:
+        """How much better a candidate is than another, positive is better; None if either was not judged."""
+        mine, theirs = self.population.merit(candidate), self.population.merit(parent)
+        return None if mine is None or theirs is None else mine - theirs
+
+    async def judge(
+        self,
+        candidate: Candidate,
+        proposal: int,
+        purpose: Purpose,
+        seed: int,
+        split: Split = "search",
+    ) -> Evaluation:
+        """Judge a candidate once and journal the evaluation before anything else happens with it."""
+        cases = self.config.holdout.cases if split == "holdout" else self.config.evaluator.cases
+        request = Request(
+            candidate.id, split=split, seed=seed, cases=None if cases is None else tuple(cases)
+        )
+        found = await self.bench.judge(candidate, request)
+        evaluation = evaluation_of(
+            found, self.number("evaluation"), candidate.id, proposal, purpose, seed, split
+        )
+        await self.record(evaluation)
+        if evaluation.counted:
+            self._use(proposal)
+        self.population.hear(evaluation)
+        self.listener("evaluation", evaluation)
+        return evaluation
+
+    def hold(self, proposal: int, evaluations: int) -> bool:
+        """Reserve evaluations for a proposal; False if they do not fit in the budget."""
+        if not self.budget.reserve(evaluations=evaluations):
+            return False
+        self.held[proposal] = self.held.get(proposal, 0) + evaluations
+        return True
+
+    def _use(self, proposal: int) -> None:
+        """Turn one reservation of a proposal into an expense."""
+        if self.held.get(proposal, 0) > 0:
+            self.held[proposal] -= 1
+            self.budget.release(evaluations=1)
+        self.budget.spend(evaluations=1)
+
+    def let_go(self, proposal: int) -> None:
+        """Give back whatever a proposal still holds."""
+        self.budget.release(evaluations=self.held.pop(proposal, 0))
+
+
+def evaluation_of(
+    found: Outcome, number: int, candidate: str, proposal: int, purpose: Purpose, seed: int, split: Split
+) -> Evaluation:
+    """The record of one outcome."""
+    return Evaluation(
+        id=number,
+        candidate=candidate,
+        proposal=proposal,
+        verdict=found.verdict,
+        split=split,
+        purpose=purpose,
+        seed=seed,
+        score=found.score,
+        metrics=found.metrics,
+        cases=found.cases,
+        measures=found.measures,
+        feedback=found.feedback,
+        reason=found.reason,
+        artifacts=found.artifacts,
+        seconds=found.seconds,
+        cpu_seconds=found.cpu_seconds,
+        attempts=found.attempts,
+        counted=split == "search",
+    )
+
+
+def failed(proposal: Proposal, reason: str, payload: Mapping[str, Any] | None = None) -> Proposal:
+    """The proposal as one that led nowhere; it is not done before it has been admitted."""
+    return replace(proposal, outcome="failed", reason=reason, payload=payload or proposal.payload)

@@ -1,0 +1,80 @@
+"""What may change and what is protected, and whether the base holds what the campaign needs."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from archives.errors import ConfigError
+from evolve.config import FILE_NAME, Config
+from evolve.globs import matcher
+
+
+def evaluator_files(config: Config, paths: Iterable[str], prefix: str = "") -> tuple[str, ...]:
+    """Files of the repository that the evaluator's command or function names."""
+    known = set(paths)
+    if config.evaluator.function is not None:
+        words = [config.evaluator.function.rsplit(":", 1)[0]]
+    else:
+        try:
+            words = shlex.split(config.evaluator.command or "")
+        except ValueError:
+            words = (config.evaluator.command or "").split()
+    named = [prefix + word.removeprefix("./") for word in words]
+    return tuple(path for path in named if path in known)
+
+
+def editable(config: Config, paths: Iterable[str], prefix: str = "") -> Callable[[str], bool]:
+    """A test for paths that a candidate may change.
+
+    The evaluator's own files, the holdout and the configuration stay protected even where a wide glob of
+    `artifact.include` covers them.
+
+    Args:
+        config: The campaign's configuration.
+        paths: All paths of the base.
+        prefix: Folder of the configuration inside the repository, "" or ending in "/".
+    """
+    included = matcher(config.artifact.include, prefix)
+    hidden = matcher(config.holdout.files, prefix)
+    protected = {*evaluator_files(config, paths, prefix), prefix + FILE_NAME}
+    return lambda path: included(path) and path not in protected and not hidden(path)
+
+
+def survey(config: Config, paths: list[str], prefix: str, folder: Path, base: str) -> None:
+    """Check that the base holds what may change and what judges.
+
+    Raises:
+        ConfigError: It does not.
+    """
+    may_change = editable(config, paths, prefix)
+    if not any(may_change(path) for path in paths):
+        globs = ", ".join(config.artifact.include)
+        raise ConfigError(
+            f"artifact.include: {globs} matches no file of commit {base[:10]} that may change; "
+            "commit the file, or correct the glob (the evaluator's own files never may)"
+        )
+    for missing in _not_in_base(config, paths, prefix, folder):
+        raise ConfigError(
+            f"evaluator: {missing} is not in commit {base[:10]}, from which candidates are made; "
+            f"add it first: git add {shlex.quote(missing)} && git commit"
+        )
+
+
+def _not_in_base(config: Config, paths: list[str], prefix: str, folder: Path) -> list[str]:
+    known = set(paths)
+    if config.evaluator.function is not None:
+        name = config.evaluator.function.rsplit(":", 1)[0]
+        return [] if prefix + name in known else [name]
+    try:
+        words = shlex.split(config.evaluator.command or "")
+    except ValueError as error:
+        raise ConfigError(f"evaluator.command: {error}; check the quotes") from None
+    data = matcher([p.rstrip("/") for p in config.evaluator.data] + [f"{p.rstrip('/')}/" for p in config.evaluator.data])
+    scripts = [w.removeprefix("./") for w in words if w.endswith((".py", ".sh", ".js", ".rb", ".pl"))]
+    return [
+        w
+        for w in scripts
+        if not w.startswith("/") and prefix + w not in known and not data(w) and (folder / w).is_file()
+    ]
