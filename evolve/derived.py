@@ -34,8 +34,8 @@ class View:
 
     Attributes:
         population: Candidates, standing, archive, champions.
-        verdicts: Verdict by candidate: judged if any search evaluation was, else the last one; a candidate that
-            was never evaluated is missing.
+        verdicts: Verdict by candidate: judged if any search evaluation was, else the last one; one that was
+            never evaluated is missing.
     """
 
     population: Population
@@ -86,15 +86,15 @@ def look(reader: Reader) -> View:
         reader.setting("noise", 0.0) or 0.0,
     )
     verdicts: dict[str, Verdict] = {}
-    # The campaign may be running: what points to candidates is read before them, so that none is missing.
-    champions, evaluations = list(reader.champions()), list(reader.evaluations())
-    population.load(reader.candidates(), _noting(evaluations, verdicts), champions)
+    with reader.snapshot():
+        evaluations = _noting(reader.evaluations(split="search"), verdicts)
+        population.load(reader.candidates(), evaluations, reader.champions())
     return View(population, verdicts)
 
 
 def _noting(evaluations: Iterable[Evaluation], verdicts: dict[str, Verdict]) -> Iterable[Evaluation]:
     for evaluation in evaluations:
-        if evaluation.split == "search" and verdicts.get(evaluation.candidate) != "judged":
+        if verdicts.get(evaluation.candidate) != "judged":
             verdicts[evaluation.candidate] = evaluation.verdict
         yield evaluation
 

@@ -4,11 +4,12 @@ Pure functions: they write nothing, print nothing, and need no orchestrator.
 """
 
 from evolve.answering.campaigns import campaign, evaluations, status
-from evolve.answering.candidates import diff, resolve, show
+from evolve.answering.candidates import best, diff, resolve, show
 from evolve.answering.families import archive, champions, lineage
 
 __all__ = [
     "archive",
+    "best",
     "campaign",
     "champions",
     "diff",

@@ -6,7 +6,7 @@ from collections import Counter, deque
 from pathlib import Path
 from typing import Any
 
-from archives.reader import Reader
+from archives.reader import Counts, Reader
 from archives.records import Candidate, Evaluation
 from evolve.answers import Campaign, Evaluations, Limit, Ranked, Run, State, Status
 from evolve.derived import View, look
@@ -18,8 +18,7 @@ def state(reader: Reader, pid: int | None) -> State:
     return "dead" if said == "running" and pid is None else said
 
 
-def _spent(reader: Reader) -> dict[str, float]:
-    counts = reader.counts()
+def _spent(reader: Reader, counts: Counts) -> dict[str, float]:
     spent = {name: float(amount) for name, amount in (reader.setting("spent") or {}).items()}
     spent["proposals"] = float(counts.proposals)
     spent["evaluations"] = float(counts.counted)
@@ -60,11 +59,17 @@ def status(reader: Reader, home: Path, pid: int | None) -> Status:
         home: Its folder.
         pid: Process of the living orchestrator, if there is one.
     """
-    view, counts, spent = look(reader), reader.counts(), _spent(reader)
+    with reader.snapshot():
+        return _status(reader, home, pid)
+
+
+def _status(reader: Reader, home: Path, pid: int | None) -> Status:
+    view, counts = look(reader), reader.counts()
+    spent = _spent(reader, counts)
     base, baseline = _standing_of_base(reader, view)
     champion, champions = view.champion, view.population.champions
     verdicts = Counter(view.verdicts.values())
-    open_ = [p for s in ("open", "made") for p in reader.proposals(s)]  # type: ignore[arg-type]
+    waiting = [*reader.proposals("open"), *reader.proposals("made")]
     version = champions[-1].version if champions else 0
     now = state(reader, pid)
     return Status(
@@ -75,22 +80,22 @@ def status(reader: Reader, home: Path, pid: int | None) -> Status:
         candidates=len(view.population.candidates),
         evaluations=counts.counted,
         failed=verdicts["failed"],
-        duplicates=counts.proposals_by_outcome.get("duplicate", 0),
-        stale=sum(proposal.basis.champion < version for proposal in open_),
+        duplicates=counts.outcomes.get("duplicate", 0),
+        stale=sum(proposal.basis.champion < version for proposal in waiting),
         elites=sum(len(entries) for entries in view.population.grid.cells().values()),
         coverage=view.population.grid.coverage,
         champion=champion.id if champion else None,
         best_score=view.score(champion.id) if champion else None,
         baseline_score=baseline,
         budget=_limits(reader, spent),
-        in_flight=len(open_),
+        in_flight=len(waiting),
         objective=reader.setting("objective", "score"),
         direction=reader.setting("direction", "maximize"),
         base=base,
         highest=ranked(view, view.highest()),
         promotions=max(len(champions) - 1, 0),
         verdicts=dict(sorted(verdicts.items())),
-        outcomes=dict(sorted(counts.proposals_by_outcome.items())),
+        outcomes=dict(sorted(counts.outcomes.items())),
         spent=spent,
         runs=counts.evaluations,
         noise=reader.setting("noise"),

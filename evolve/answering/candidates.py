@@ -11,7 +11,7 @@ from archives.errors import ConfigError, EvolveError
 from archives.reader import Reader
 from archives.records import Candidate, Decision, Evaluation, Proposal
 from evolve.answering.campaigns import ranked
-from evolve.answers import Attempt, Case, Diff, Judgement, Show
+from evolve.answers import Attempt, Best, Case, Diff, Judgement, Show
 from evolve.derived import look
 
 _SHOWN_MATCHES = 5
@@ -28,7 +28,7 @@ def resolve(reader: Reader, word: str) -> Candidate:
     prefix = word.lower()
     if not re.fullmatch(r"[0-9a-f]{1,40}", prefix):
         raise ConfigError(
-            f"{word!r} is no candidate: give a prefix of an id or commit (hexadecimal), or base, best or champion"
+            f"{word!r} is no candidate: give the first digits of an id or commit, or base, best or champion"
         )
     found = {candidate.id: candidate for candidate in reader.find(prefix)}
     if not found:
@@ -52,13 +52,28 @@ def _named(reader: Reader, word: str) -> Candidate:
     return candidate
 
 
+def best(reader: Reader) -> Best:
+    """The champion, and all that is known of it.
+
+    Raises:
+        EvolveError: There is none yet.
+    """
+    with reader.snapshot():
+        return Best(**dict(show(reader, resolve(reader, "champion"))))
+
+
 def show(reader: Reader, candidate: Candidate) -> Show:
     """All that is known of one candidate."""
+    with reader.snapshot():
+        return _show(reader, candidate)
+
+
+def _show(reader: Reader, candidate: Candidate) -> Show:
     view = look(reader)
     rows = list(reader.evaluations(candidate.id))
     search = [row for row in rows if row.split == "search"]
     judged = [row for row in search if row.verdict == "judged"]
-    last = (judged or search or [None])[-1]
+    last = next(reversed(judged or search), None)
     attempts = [p for p in reader.proposals() if p.candidate == candidate.id]
     cell = view.cells().get(candidate.id)
     base = reader.setting("base")
@@ -131,7 +146,7 @@ def _attempt(proposal: Proposal) -> Attempt:
 def diff(store: Store, old: Candidate, new: Candidate) -> Diff:
     """What differs between two candidates.
 
-    File names and contents that are no UTF-8 are shown with replacement characters; `Store.diff` has the bytes.
+    What is no UTF-8 in names and contents is shown with replacement characters.
     """
     return Diff(
         old=old.id,

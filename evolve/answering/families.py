@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Literal
+from collections.abc import Mapping
 
 import archives.grid
+import archives.lineage
 from archives.reader import Reader
-from archives.records import Candidate, Proposal
+from archives.records import Candidate
 from evolve.answering.candidates import judgement
 from evolve.answers import Archive, Axis, ChampionEntry, Champions, Edge, Elite, Lineage, Node
 from evolve.derived import View, look
-
-Kind = Literal["parent", "crossover", "inspiration", "duplicate"]
-Step = tuple[str, str, Kind, int | None]
 
 
 def archive(reader: Reader) -> Archive:
@@ -54,7 +51,8 @@ def _axis(axis: archives.grid.Axis, grid: archives.grid.Grid) -> Axis:
 
 def champions(reader: Reader) -> Champions:
     """Every champion, the base first."""
-    view, decisions = look(reader), {decision.id: decision for decision in reader.decisions()}
+    with reader.snapshot():
+        view, decisions = look(reader), {decision.id: decision for decision in reader.decisions()}
     rows = []
     for champion in view.population.champions:
         candidate = view.population.candidates[champion.candidate]
@@ -73,48 +71,31 @@ def champions(reader: Reader) -> Champions:
     return Champions(champions=rows, challenges=len(decisions))
 
 
-def lineage(reader: Reader, candidate: Candidate | None = None) -> Lineage:
-    """Ancestry of one candidate, what inspired it included; or of all candidates."""
-    view = look(reader)
-    known = view.population.candidates
-    steps = [s for s in _steps(known, reader.proposals()) if s[0] in known and s[1] in known]
+def lineage(reader: Reader, candidate: str | None = None) -> Lineage:
+    """Ancestry of one candidate (its id), what inspired it included; or of all candidates."""
+    with reader.snapshot():
+        view = look(reader)
+        graph = archives.lineage.Lineage(view.population.candidates.values(), reader.proposals())
+    edges, shown = graph.edges(), set(view.population.candidates)
     if candidate is not None:
-        family = set(view.population.ancestors(candidate.id))
-        steps = [step for step in steps if step[1] in family and step[2] != "duplicate"]
-        family |= {parent for parent, _, _, _ in steps}
-        known = {id: one for id, one in known.items() if id in family}
+        family = {candidate, *graph.ancestors(candidate)}
+        edges = [edge for edge in edges if edge.child in family and edge.kind != "duplicate"]
+        shown = family.union(edge.parent for edge in edges)
     cells = view.cells()
     return Lineage(
-        candidate=candidate.id if candidate else None,
-        nodes=[_node(view, one, cells) for one in sorted(known.values(), key=lambda c: c.number)],
+        candidate=candidate,
+        nodes=[_node(view, one, cells) for one in graph.candidates() if one.id in shown],
         edges=[
-            Edge(parent=parent, child=child, kind=kind, gain=view.gain(parent, child), proposal=number)
-            for parent, child, kind, number in steps
+            Edge(
+                parent=edge.parent,
+                child=edge.child,
+                kind=edge.kind,
+                gain=view.gain(edge.parent, edge.child),
+                proposal=None if edge.kind == "duplicate" else graph.candidate(edge.child).proposal,
+            )
+            for edge in edges
         ],
     )
-
-
-def _steps(known: Mapping[str, Candidate], proposals: Iterable[Proposal]) -> Iterator[Step]:
-    """Every step, by order of creation of the child; those that led to known candidates come last."""
-    later: list[Proposal] = []
-    first: dict[str, Proposal] = {}
-    for proposal in proposals:
-        if proposal.candidate is None:
-            continue
-        maker = known.get(proposal.candidate)
-        if maker is not None and maker.proposal == proposal.number:
-            first[proposal.candidate] = proposal
-        elif proposal.outcome == "duplicate":
-            later.append(proposal)
-    for child in sorted(known.values(), key=lambda c: c.number):
-        for place, parent in enumerate(child.parents):
-            yield parent, child.id, "crossover" if place else "parent", child.proposal
-        made = first.get(child.id)
-        for inspiration in made.inspirations if made else ():
-            yield inspiration, child.id, "inspiration", child.proposal
-    for proposal in later:
-        if proposal.candidate is not None and proposal.parent != proposal.candidate:
-            yield proposal.parent, proposal.candidate, "duplicate", proposal.number
 
 
 def _node(view: View, candidate: Candidate, cells: Mapping[str, object]) -> Node:

@@ -13,7 +13,7 @@ from pathlib import Path
 from evolve.answers.actions import Check, Doctor, Export, Remark, Removed, SandboxFacts, Started
 from evolve.answers.base import Answer, Measure, Part, Ranked, State
 from evolve.answers.campaigns import Campaign, Campaigns, Evaluations, Limit, Run, Status
-from evolve.answers.candidates import Attempt, Case, Diff, Judgement, Show
+from evolve.answers.candidates import Attempt, Best, Case, Diff, Judgement, Show
 from evolve.answers.families import Archive, Axis, ChampionEntry, Champions, Edge, Elite, Lineage, Node
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "Archive",
     "Attempt",
     "Axis",
+    "Best",
     "Campaign",
     "Campaigns",
     "Case",
@@ -55,7 +56,7 @@ __all__ = [
 
 ANSWERS: Mapping[str, type[Answer]] = {
     "archive": Archive,
-    "best": Show,
+    "best": Best,
     "champions": Champions,
     "check": Check,
     "diff": Diff,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from archives.records import Direction, Outcome, Purpose, Split, Verdict
+from archives.records import Direction, Purpose, Split, Verdict
 from evolve.answers.base import Answer, Part, Ranked, State
 
 
@@ -60,9 +60,9 @@ class Status(Answer):
     """The candidate with the best raw score; need not be the champion, which has to prove itself."""
     promotions: int
     """Champions so far, the base not counted."""
-    verdicts: dict[Verdict, int]
+    verdicts: dict[str, int]
     """Candidates by verdict."""
-    outcomes: dict[Outcome, int]
+    outcomes: dict[str, int]
     """Proposals by outcome."""
     spent: dict[str, float]
     """What was spent, limited or not."""

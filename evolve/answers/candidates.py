@@ -62,7 +62,7 @@ class Attempt(Part):
 
 
 class Show(Answer):
-    """`evolve show` and `evolve best`: one candidate."""
+    """`evolve show`: one candidate."""
 
     candidate: str
     """Id of the candidate (hash of its tree)."""
@@ -110,6 +110,10 @@ class Show(Answer):
     """Every proposal that led to it."""
     artifacts: dict[str, str]
     """Evidence the evaluator handed over with its last evaluation, by name."""
+
+
+class Best(Show):
+    """`evolve best`: the champion."""
 
 
 class Diff(Answer):

@@ -44,7 +44,7 @@ class Edge(Part):
     gain: float | None
     """Difference of their scores; positive is better, whatever the direction."""
     proposal: int | None
-    """Proposal that took the step."""
+    """Proposal that took the step; None for a duplicate."""
 
 
 class Lineage(Answer):

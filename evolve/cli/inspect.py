@@ -13,8 +13,8 @@ from evolve.cli.place import Place, json_option
 
 if TYPE_CHECKING:
     from archives.reader import Reader
+    from evolve import answers
     from evolve.answers import Answer, Show
-    from evolve.answers import Campaign as CampaignAnswer
     from evolve.campaign import Campaign
 
 
@@ -39,7 +39,7 @@ def list_(place: Place, as_json: bool) -> None:
     from evolve.answers import Campaigns
     from evolve.campaign import list_campaigns
 
-    answer = Campaigns(campaigns=[_summary(one) for one in list_campaigns(place.start, place.home)])
+    answer = Campaigns(campaigns=[_summary(one) for one in reversed(list_campaigns(place.start, place.home))])
     if as_json:
         return print_json(answer)
     from evolve.views import terminal
@@ -48,15 +48,16 @@ def list_(place: Place, as_json: bool) -> None:
     return terminal.campaigns(console(), answer)
 
 
-def _summary(campaign: Campaign) -> CampaignAnswer:
+def _summary(campaign: Campaign) -> answers.Campaign:
     from archives.errors import EvolveError
-    from evolve import answering, answers
+    from evolve import answering
+    from evolve.answers import Campaign as Summary
 
     try:
         with campaign.reader() as reader:
             return answering.campaign(reader, campaign.home, campaign.owner())
     except EvolveError as error:
-        return answers.Campaign(
+        return Summary(
             campaign=campaign.name,
             state=None,
             reason=str(error),
@@ -90,7 +91,11 @@ def status(place: Place, as_json: bool) -> None:
 @click.pass_obj
 def best(place: Place, as_json: bool) -> None:
     """Show the champion, and the candidate with the highest raw score if that is another."""
-    _show(_one(place, "champion"), as_json)
+    from evolve import answering
+
+    with looking(place) as (_, reader):
+        answer = answering.best(reader)
+    _show(answer, as_json)
 
 
 @click.command()
@@ -102,14 +107,11 @@ def show(place: Place, id: str, as_json: bool) -> None:
 
     ID is a prefix of the candidate's id or commit, or base, best or champion.
     """
-    _show(_one(place, id), as_json)
-
-
-def _one(place: Place, id: str) -> Show:
     from evolve import answering
 
     with looking(place) as (_, reader):
-        return answering.show(reader, answering.resolve(reader, id))
+        answer = answering.show(reader, answering.resolve(reader, id))
+    _show(answer, as_json)
 
 
 def _show(answer: Show, as_json: bool) -> None:
@@ -173,7 +175,7 @@ def lineage(place: Place, id: str | None, whole: bool, as_json: bool) -> None:
     from evolve import answering
 
     with looking(place) as (_, reader):
-        answer = answering.lineage(reader, answering.resolve(reader, id) if id else None)
+        answer = answering.lineage(reader, answering.resolve(reader, id).id if id else None)
     if as_json:
         return print_json(answer)
     from evolve.views import families

@@ -52,7 +52,7 @@ def export(place: Place, id: str, branch: str | None, patch: str | None, force: 
 def _told(candidate: Candidate, base: Candidate, branch: str | None, patch: str | None) -> str:
     same = " (that is the base, unchanged)" if candidate.id == base.id else ""
     if branch is not None:
-        return f"branch {branch} is at {candidate.commit[:12]}{same}; `git diff HEAD...{branch}` shows the change"
+        return f"branch {branch} is at {candidate.commit[:12]}{same}; see `git diff HEAD...{branch}`"
     return f"wrote {patch}; `git apply {patch}` applies it"
 
 

@@ -1,8 +1,8 @@
 """The ancestry as a tree, and the archive as a table.
 
-A campaign of a hundred accepted steps would need four hundred columns if every step were indented. So a step that
-is the only one from its parent stands below it in the same branch, a branch is indented only where the ancestry
-forks, and beyond what the terminal is wide branches stay at the last level and name their parent.
+A campaign of a hundred accepted steps would need four hundred columns if every step were indented. So a step
+that is the only one from its parent stands below it in the same branch, a branch is indented only where the
+ancestry forks, and beyond what the terminal is wide branches stay at the last level and name their parent.
 """
 
 from __future__ import annotations

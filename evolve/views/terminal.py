@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -79,8 +82,8 @@ def _highest(table: Table, highest: Ranked | None, champion: str | None) -> None
         table.add_row("highest", words)
 
 
-def _counts(total: int, parts: dict[str, int] | dict[object, int]) -> str:
-    words = ", ".join(f"{count} {str(name).replace('_', ' ')}" for name, count in parts.items() if count)
+def _counts(total: int, parts: Mapping[Any, int]) -> str:
+    words = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in parts.items() if count)
     return f"{total} ({words})" if words else str(total)
 
 
@@ -135,7 +138,8 @@ def show(console: Console, answer: Show) -> None:
     if answer.changed:
         table.add_row("changed", Text("\n".join(str(line(path)) for path in answer.changed)))
     for attempt in answer.proposals:
-        words = f"#{attempt.proposal} {attempt.operator} from {short(attempt.parent)}: {attempt.outcome or 'open'}"
+        maker = f"#{attempt.proposal} {attempt.operator} from {short(attempt.parent)}"
+        words = f"{maker}: {attempt.outcome or 'open'}"
         table.add_row("proposal", line(words))
     for decision in answer.evidence:
         table.add_row("promoted" if decision.promoted else "refused", line(decision.reason, limit=500))

@@ -1,8 +1,8 @@
 """Numbers, ids and foreign text as a terminal may show them.
 
-Summaries, file names, feedback and case names come from candidates, evaluators and models. They are data: here
-they lose every character that a terminal obeys or that turns the direction of writing, and they reach rich only
-as `Text`, in which markup has no meaning.
+Summaries, file names, feedback and case names come from candidates, evaluators, models. They are data: here
+every character that a terminal obeys or that turns the direction of writing is spelt out, and they reach rich
+only as `Text`, in which markup has no meaning.
 """
 
 from __future__ import annotations

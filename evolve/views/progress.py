@@ -1,0 +1,95 @@
+"""What a run shows while it goes on: a live line on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+import click
+
+from archives.records import Decision, Evaluation, Proposal
+from evolve.views.words import clean, number
+
+PLAIN_EVERY = 10.0
+LIVE_EVERY = 0.1
+
+
+class Progress:
+    """Listens to a run and writes to standard error, so that standard output stays clean.
+
+    Args:
+        limits: The budget, by name.
+        direction: Which way is better.
+    """
+
+    def __init__(self, limits: dict[str, float], direction: str) -> None:
+        self._limits = limits
+        self._sign = 1.0 if direction == "maximize" else -1.0
+        self._live = sys.stderr.isatty()
+        self._started = self._shown = time.monotonic()
+        self._evaluations = self._proposals = self._failed = 0
+        self._best: float | None = None
+        self._line = False
+
+    def __call__(self, kind: str, what: Any) -> None:
+        """Take in one thing that happened."""
+        if isinstance(what, Evaluation):
+            self._evaluations += what.counted
+            self._failed += what.verdict != "judged"
+            if self._best is None and what.proposal == 0:
+                self._best = what.score
+        elif isinstance(what, Proposal):
+            self._proposals += 1
+        elif isinstance(what, Decision):
+            self._decision(what)
+        else:
+            self._say(f"{kind}: {what}")
+        self._refresh()
+
+    def _decision(self, decision: Decision) -> None:
+        score = decision.evidence.get("score")
+        if decision.promoted:
+            before = number(self._best) if self._best is not None else "?"
+            self._best = score if isinstance(score, float) else self._best
+            self._say(
+                f"champion {number(self._best)} (was {before})  proposal {decision.proposal}  "
+                f"{decision.challenger[:10]}  {decision.reason}"
+            )
+        elif decision.rule == "evalue":
+            self._say(f"not promoted: proposal {decision.proposal}: {decision.reason}")
+
+    def _refresh(self) -> None:
+        now = time.monotonic()
+        if now - self._shown < (LIVE_EVERY if self._live else PLAIN_EVERY):
+            return
+        self._shown = now
+        if self._live:
+            width = click.get_terminal_size()[0] if hasattr(click, "get_terminal_size") else 80
+            click.echo("\r\033[K" + self._status()[: width - 1], nl=False, err=True)
+            self._line = True
+        else:
+            click.echo(self._status(), err=True)
+
+    def _status(self) -> str:
+        return (
+            f"{time.monotonic() - self._started:4.0f} s  best {number(self._best)}  "
+            f"proposals {self._share('proposals', self._proposals)}  "
+            f"evaluations {self._share('evaluations', self._evaluations)}  failed {self._failed}"
+        )
+
+    def _share(self, name: str, value: int) -> str:
+        return f"{value}/{self._limits[name]:g}" if name in self._limits else str(value)
+
+    def _say(self, text: str) -> None:
+        if self._line:
+            click.echo("\r\033[K", nl=False, err=True)
+            self._line = False
+        stamp = f"{time.monotonic() - self._started:4.0f} s  "
+        click.echo(stamp + clean(text), err=True)
+
+    def close(self) -> None:
+        """Leave the cursor on a clean line."""
+        if self._line:
+            click.echo("\r\033[K", nl=False, err=True)
+            self._line = False
