@@ -1,0 +1,282 @@
+"""The quality-diversity archive: the best candidates of every kind.
+
+MAP-Elites (Mouret & Clune 2015) keeps the best candidate of each cell of a grid over behaviour measures.
+Three things go beyond it here.
+
+*Depth.* A cell holds the `depth` best candidates. Under noise the single highest score is mostly luck:
+measured at equal cost, keep-the-maximum records elites two standard deviations better than they are.
+
+*Shrinkage.* When the noise of one evaluation is known, candidates are ranked by the posterior mean (n·y/σ²
++ μ/τ²) / (n/σ² + 1/τ²) of their n evaluations with mean y, so that one lucky run does not beat three good
+ones. μ and τ, the centre and spread of true merits, are estimated robustly (median, quartiles) from the
+latest candidates, and looked at again at intervals, not at each step: for equal n they do not matter to the
+order.
+
+*Moving edges* (see `binning`). When edges move, or a re-tested elite falls, a cell may want an entry that
+lost against one that is gone. A grid that forgets the losers cannot give it: with merit that grows along a
+measure, all cells but the last stay empty after each move. So every entry is remembered, sorted within its
+cell, and what a cell *holds* is a view of its first `depth`: at any time exactly the best of all that was
+ever added, under the edges of the moment. Adding is a binary search; edges and prior are looked at again
+each time the campaign has grown by a fixed share, so re-arranging costs a constant per addition.
+
+The grid is a derived view. Its state follows from the sequence of additions, and `rebuild` from the same
+sequence, with these axes or others, is all it takes to restore or re-arrange it.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, insort
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from archives.binning import MISSING, OTHER, Axis, Binning, Cell
+from archives.errors import ConfigError
+
+__all__ = ["Axis", "Cell", "Entry", "Grid", "Placement", "Status"]
+
+Status = Literal["new", "improved", "kept", "rejected"]
+
+_RECENT = 512
+_ENOUGH = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A candidate as the grid sees it.
+
+    Attributes:
+        candidate: Its id.
+        merit: Mean of its evaluations, turned so that higher is better; finite.
+        measures: Where it belongs; a measure that is missing puts it into a bin of its own.
+        count: Number of evaluations behind `merit`.
+    """
+
+    candidate: str
+    merit: float
+    measures: Mapping[str, float | str]
+    count: int = 1
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.merit):
+            raise ValueError(f"merit of candidate {self.candidate} is {self.merit}; it must be finite")
+        # The caller may go on writing into its own mapping; an entry is a fact.
+        object.__setattr__(self, "measures", dict(self.measures))
+        if self.count < 1:
+            raise ValueError(f"candidate {self.candidate} has {self.count} evaluations; give at least 1")
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """What became of an addition.
+
+    Attributes:
+        status: new: the first of its cell. improved: now the best of its cell and better than what was best.
+            kept: held, but below the best or no better than before. rejected: not among its cell's best.
+        cell: The cell it belongs to.
+    """
+
+    status: Status
+    cell: Cell
+
+
+_Rank = tuple[float, float, int]
+
+
+@dataclass(slots=True, eq=False)
+class _Member:
+    entry: Entry
+    order: int
+    cell: Cell = ()
+    rank: _Rank = (0.0, 0.0, 0)
+
+
+def _by_rank(member: _Member) -> _Rank:
+    return member.rank
+
+
+@dataclass(slots=True)
+class _Prior:
+    """Centre of the true merits and σ²/τ², the weight of the centre counted in evaluations."""
+
+    centre: float = 0.0
+    weight: float = 0.0
+    recent: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=_RECENT))
+    due: int = _ENOUGH
+
+    def learn(self, noise: float) -> None:
+        merits = sorted(merit for merit, _ in self.recent)
+        quarter = len(merits) // 4
+        # The quartiles of a normal distribution are 1.349 standard deviations apart.
+        spread = (merits[-1 - quarter] - merits[quarter]) / 1.349 / noise
+        sampling = math.fsum(1 / count for _, count in self.recent) / len(self.recent)
+        self.centre = merits[len(merits) // 2]
+        self.weight = 1 / max(spread * spread - sampling, 0.01)
+
+    def estimate(self, entry: Entry) -> float:
+        share = entry.count / (entry.count + self.weight)
+        return share * entry.merit + (1 - share) * self.centre
+
+
+class Grid:
+    """A grid of elites over any mix of numeric and categorical measures.
+
+    Args:
+        axes: The measures that span it; none at all makes one single cell.
+        depth: How many candidates a cell holds.
+        noise: Standard deviation of one evaluation of the merit; 0 ranks by the plain mean.
+    """
+
+    def __init__(self, axes: Sequence[Axis], depth: int = 1, noise: float = 0.0) -> None:
+        names = [axis.name for axis in axes]
+        for name in names:
+            if names.count(name) > 1:
+                raise ConfigError(f"measure {name!r} is given twice; give each axis of the archive once")
+        if depth < 1:
+            raise ConfigError(f"the archive's depth is {depth}; give at least 1")
+        if not (math.isfinite(noise) and noise >= 0):
+            raise ConfigError(f"the archive's noise is {noise}; give a finite number that is not negative")
+        self.axes = tuple(axes)
+        self.depth = depth
+        self.noise = noise
+        self.version = 0
+        """Grows with each change of what the cells hold."""
+        self._binnings = [Binning(axis) for axis in axes]
+        self._members: dict[str, _Member] = {}
+        self._cells: dict[Cell, list[_Member]] = {}
+        self._prior = _Prior()
+        self._seen = 0
+        self._view: dict[Cell, tuple[Entry, ...]] | None = None
+
+    @classmethod
+    def rebuild(cls, axes: Sequence[Axis], depth: int, entries: Iterable[Entry], noise: float = 0.0) -> Grid:
+        """The grid that adding these entries in this order leads to."""
+        grid = cls(axes, depth, noise)
+        for entry in entries:
+            grid.add(entry)
+        return grid
+
+    def add(self, entry: Entry) -> Placement:
+        """Add a candidate, or update one that is already held; a tie keeps the one that came first."""
+        known = self._members.get(entry.candidate)
+        fell = known is not None and entry.merit <= known.entry.merit
+        member = known or _Member(entry, self._seen)
+        self._observe(entry, new=known is None)
+        target = self.cell_of(entry.measures)
+        before = {target: self._held(target), member.cell: self._held(member.cell)}
+        if known is not None:
+            self._remove(member)
+        member.entry = entry
+        self._insert(member, target)
+        if any(self._held(cell) != entries for cell, entries in before.items()):
+            self._changed()
+        led = bool(before[target]) and before[target][0].candidate == entry.candidate
+        return Placement(self._status(member, bool(before[target]), better=not (led and fell)), target)
+
+    def cell_of(self, measures: Mapping[str, float | str]) -> Cell:
+        """The cell these measures fall into, with the edges as they are now."""
+        return tuple(binning.coordinate(measures.get(binning.axis.name)) for binning in self._binnings)
+
+    def cells(self) -> dict[Cell, tuple[Entry, ...]]:
+        """What each filled cell holds, best first; cells in the order of their bins."""
+        if self._view is None:
+            self._view = {cell: self._held(cell) for cell in sorted(self._cells, key=_bin_order)}
+        return dict(self._view)
+
+    def elites(self) -> list[Entry]:
+        """The best entry of each filled cell, in the order of the cells."""
+        return [entries[0] for entries in self.cells().values()]
+
+    @property
+    def best(self) -> Entry | None:
+        """The entry ranked highest of all; it is never lost, however the edges move."""
+        tops = [members[0] for members in self._cells.values()]
+        return min(tops, key=lambda member: member.rank).entry if tops else None
+
+    def edges(self, name: str) -> tuple[float, ...]:
+        """Inner edges of the bins of an axis as they are now, ascending; empty for categories."""
+        return next(binning.edges for binning in self._binnings if binning.axis.name == name)
+
+    def estimate(self, entry: Entry) -> float:
+        """The merit an entry is ranked by: its mean, shrunk towards the centre of all when there is noise."""
+        return self._prior.estimate(entry)
+
+    @property
+    def coverage(self) -> float:
+        """Share of the cells that are filled, those for missing and other values left out of both counts."""
+        filled = sum(1 for cell in self._cells if MISSING not in cell and OTHER not in cell)
+        return filled / max(1, math.prod(binning.size for binning in self._binnings))
+
+    def qd_score(self, offset: float = 0.0) -> float:
+        """Sum over the filled cells of the best estimated merit less `offset`, the lowest merit possible."""
+        return sum(self.estimate(entry) - offset for entry in self.elites())
+
+    def _observe(self, entry: Entry, new: bool) -> None:
+        moved = [
+            binning.observe(entry.measures[binning.axis.name])
+            for binning in self._binnings
+            if binning.axis.name in entry.measures
+        ]
+        self._seen += new
+        learned = self._learned(entry) if new and self.noise else False
+        if any(moved) or learned:
+            self._rearrange()
+
+    def _learned(self, entry: Entry) -> bool:
+        self._prior.recent.append((entry.merit, entry.count))
+        if self._seen < self._prior.due:
+            return False
+        self._prior.due = self._seen + max(_ENOUGH, self._seen // 4)
+        self._prior.learn(self.noise)
+        return True
+
+    def _rearrange(self) -> None:
+        before = {cell: self._held(cell) for cell in self._cells}
+        self._cells.clear()
+        for member in self._members.values():
+            member.cell = self.cell_of(member.entry.measures)
+            member.rank = self._rank(member)
+            self._cells.setdefault(member.cell, []).append(member)
+        for members in self._cells.values():
+            members.sort(key=_by_rank)
+        if {cell: self._held(cell) for cell in self._cells} != before:
+            self._changed()
+
+    def _rank(self, member: _Member) -> _Rank:
+        return (-self.estimate(member.entry), -member.entry.merit, member.order)
+
+    def _insert(self, member: _Member, cell: Cell) -> None:
+        member.cell = cell
+        member.rank = self._rank(member)
+        insort(self._cells.setdefault(cell, []), member, key=_by_rank)
+        self._members[member.entry.candidate] = member
+
+    def _remove(self, member: _Member) -> None:
+        members = self._cells[member.cell]
+        del members[bisect_left(members, member.rank, key=_by_rank)]
+        if not members:
+            del self._cells[member.cell]
+
+    def _held(self, cell: Cell) -> tuple[Entry, ...]:
+        return tuple(member.entry for member in self._cells.get(cell, ())[: self.depth])
+
+    def _status(self, member: _Member, occupied: bool, better: bool) -> Status:
+        if not occupied:
+            return "new"
+        place = bisect_left(self._cells[member.cell], member.rank, key=_by_rank)
+        if place >= self.depth:
+            return "rejected"
+        return "improved" if place == 0 and better else "kept"
+
+    def _changed(self) -> None:
+        self.version += 1
+        self._view = None
+
+
+def _bin_order(cell: Cell) -> tuple[tuple[bool, int, str], ...]:
+    return tuple(
+        (isinstance(part, str), 0 if isinstance(part, str) else part, part if isinstance(part, str) else "")
+        for part in cell
+    )
