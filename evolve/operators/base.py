@@ -12,11 +12,17 @@ from archives.store import Store
 
 
 class Refused(EvolveError):
-    """The operator can make nothing from this order; the message says why."""
+    """The operator can make nothing from this order; the message says why.
 
-    def __init__(self, reason: str, calls: tuple[Call, ...] = ()) -> None:
+    `calls` were made all the same and are charged; `payload` is journaled as a draft's would be.
+    """
+
+    def __init__(
+        self, reason: str, calls: tuple[Call, ...] = (), *, payload: Mapping[str, Any] | None = None
+    ) -> None:
         super().__init__(reason)
         self.calls = calls
+        self.payload: Mapping[str, Any] = dict(payload or {})
 
 
 class Exhausted(EvolveError):
