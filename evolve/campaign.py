@@ -24,7 +24,7 @@ from evolve.ownership import owner
 from evolve.territory import editable, survey
 
 if TYPE_CHECKING:
-    from evolve.answers import Best, Lineage
+    from evolve.answers import Lineage, Show
     from evolve.engine import Ending
 
 Listener = Callable[[str, Any], None]
@@ -100,23 +100,31 @@ class Campaign:
 
         return trio.run(self.run, listener)
 
-    def best(self) -> Best:
+    def best(self) -> Show:
         """The champion with its score and the evidence for it."""
-        from evolve.answering import best
+        return self.show("best")
+
+    def show(self, candidate: str) -> Show:
+        """What is known of one candidate.
+
+        Args:
+            candidate: Id or commit, the beginning of one, or "base" or "best".
+        """
+        from evolve.answering import resolve, show
 
         with self.reader() as reader:
-            return best(reader, self.store)
+            return show(reader, resolve(reader, candidate))
 
     def lineage(self, candidate: str | None = None) -> Lineage:
         """Ancestry of a candidate, or of all.
 
         Args:
-            candidate: Id or commit, or the beginning of one; None for the whole campaign.
+            candidate: As for `show`; None for the whole campaign.
         """
         from evolve.answering import lineage, resolve
 
         with self.reader() as reader:
-            return lineage(reader, None if candidate is None else resolve(reader, candidate).id)
+            return lineage(reader, None if candidate is None else resolve(reader, candidate))
 
 
 def _nobody(kind: str, what: Any) -> None:
@@ -136,6 +144,13 @@ def find_config(start: Path, root: Path) -> Path:
         if place == root.resolve():
             break
     raise ConfigError(f"no {configuration.FILE_NAME} in {folder} or above it; `evolve init` writes one")
+
+
+def locate(start: Path, repository: Repository) -> tuple[Path, str]:
+    """The configuration file that holds for a folder, and its folder inside the repository ("" or "…/")."""
+    path = find_config(start, repository.root)
+    prefix = os.path.relpath(path.parent.resolve(), repository.root.resolve()).replace(os.sep, "/")
+    return path, "" if prefix == "." else prefix + "/"
 
 
 def create_campaign(start: Path, config: Config, home: Path | None = None, prefix: str = "") -> Campaign:
@@ -283,10 +298,8 @@ def prepare(start: Path, name: str | None = None, home: Path | None = None) -> C
         ConfigError: What results mean has changed since the campaign began.
     """
     repository = Repository.find(start)
-    path = find_config(start, repository.root)
+    path, prefix = locate(start, repository)
     config = configuration.load(path)
-    prefix = os.path.relpath(path.parent.resolve(), repository.root.resolve()).replace(os.sep, "/")
-    prefix = "" if prefix == "." else prefix + "/"
     if name is not None:
         config = config.model_copy(update={"campaign": config.campaign.model_copy(update={"name": name})})
     wanted = config.campaign.name or default_name(repository, prefix)
@@ -308,3 +321,14 @@ def _continue(campaign: Campaign, config: Config) -> Campaign:
             f"be compared; change it back, or give the new campaign another campaign.name"
         )
     return Campaign(campaign.repository, campaign.layout, new, campaign.prefix)
+
+
+def reopen(start: Path, name: str | None = None, home: Path | None = None) -> Campaign:
+    """An existing campaign to go on with, under today's evolve.toml where that still describes it."""
+    campaign = open_campaign(start, name, home)
+    path = campaign.folder / configuration.FILE_NAME
+    if not path.is_file():
+        return campaign
+    config = configuration.load(path)
+    named = config.campaign.name or default_name(campaign.repository, campaign.prefix)
+    return _continue(campaign, config) if named == campaign.name else campaign

@@ -168,8 +168,14 @@ def _spent(reader: Reader, facts: dict[str, Any]) -> dict[str, float]:
 
 
 def _next_ids(reader: Reader) -> dict[str, int]:
-    last = reader.counts().last
-    return {kind: number + 1 for kind, number in last.items()}
+    counts = reader.counts()
+    return {
+        "proposal": counts.last_proposal + 1,
+        "candidate": counts.last_candidate + 1,
+        "evaluation": counts.last_evaluation + 1,
+        "decision": counts.last_decision + 1,
+        "call": counts.last_call + 1,
+    }
 
 
 def _relearn(run: Run) -> None:

@@ -1,0 +1,167 @@
+"""`evolve check`: try the evaluator on the base, and say what a run would do and cost."""
+
+from __future__ import annotations
+
+import shutil
+import statistics
+import tempfile
+from pathlib import Path
+
+import trio
+
+from archives.errors import EvolveError
+from archives.repository import Repository
+from evaluators.contract import Outcome, Request
+from evaluators.sandbox import probe
+from evolve import config as configuration
+from evolve.answers import Check, Remark, SandboxFacts
+from evolve.bench import Bench
+from evolve.campaign import Campaign, create_campaign, locate
+from evolve.config import Config
+from evolve.engine import evaluator_spec, evaluators_width
+from evolve.environment import environment_findings
+from evolve.globs import matcher
+from evolve.registry import model_specs, operators_for, unavailable
+from evolve.territory import editable
+
+RUNS = 5
+TIME_CAP = 60.0
+OFFERED = ("tune", "mutate", "crossover", "edit")
+
+
+def check(start: Path) -> tuple[Check, str]:
+    """Judge the base a few times, in a campaign of its own that is gone afterwards.
+
+    Returns:
+        The answer, and the evaluator's own words where it did not judge.
+    """
+    repository = Repository.find(start)
+    path, prefix = locate(start, repository)
+    config = configuration.load(path)
+    temporary = Path(tempfile.mkdtemp(prefix="evolve-check-"))
+    try:
+        campaign = create_campaign(start, config, temporary, prefix)
+        outcomes = trio.run(_try, campaign)
+        return _answer(campaign, outcomes), outcomes[-1].feedback
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+async def _try(campaign: Campaign) -> list[Outcome]:
+    config = campaign.config
+    hidden = matcher(config.holdout.files, campaign.prefix)
+    with campaign.reader() as reader:
+        base = reader.candidate(reader.setting("base"))
+    assert base is not None  # written when the campaign was created
+    cases = None if config.evaluator.cases is None else tuple(config.evaluator.cases)
+    outcomes: list[Outcome] = []
+    started = trio.current_time()
+    async with Bench(campaign.store, campaign.layout, evaluator_spec(campaign), campaign.prefix, hidden, 1) as bench:
+        for seed in range(RUNS):
+            outcomes.append(await bench.judge(base, Request(base.id, cases=cases, seed=seed)))
+            if outcomes[-1].verdict != "judged" or trio.current_time() - started > TIME_CAP:
+                break
+    return outcomes
+
+
+def _answer(campaign: Campaign, outcomes: list[Outcome]) -> Check:
+    config, store = campaign.config, campaign.store
+    with campaign.reader() as reader:
+        base = reader.setting("base")
+    paths = [entry.path for entry in store.files(base)]
+    may_change = editable(config, paths, campaign.prefix)
+    scores = [o.score for o in outcomes if o.score is not None]
+    running, skipped = _operators(campaign, [p for p in paths if may_change(p)])
+    sandbox = probe(config.evaluator.sandbox)
+    sends = [p for p in paths if may_change(p)] if "edit" in running else []
+    return Check(
+        verdict=outcomes[-1].verdict,
+        score=statistics.fmean(scores) if scores else None,
+        runs=len(outcomes),
+        noise=statistics.stdev(scores) if len(scores) > 1 else None,
+        seconds=statistics.fmean(o.seconds for o in outcomes),
+        sandbox=SandboxFacts(
+            tier=sandbox.tier,
+            walls=list(sandbox.walls),
+            missing=list(sandbox.missing),
+            isolated=sandbox.tier == "namespaces",
+        ),
+        operators=running,
+        skipped=skipped,
+        reason=outcomes[-1].reason,
+        findings=_findings(campaign, outcomes),
+        sends=[f"{p} → {', '.join(m.model for m in config.models.pool) or 'the default model'}" for p in sends],
+        estimate=_estimate(config, outcomes, sum(_size(campaign, base, p) for p in sends)),
+    )
+
+
+def _size(campaign: Campaign, tree: str, path: str) -> int:
+    return len(campaign.store.read(tree, path) or b"")
+
+
+def _operators(campaign: Campaign, paths: list[str]) -> tuple[list[str], dict[str, str]]:
+    config = campaign.config
+    named = config.operators.shares()
+    running = list(operators_for(config, campaign.folder, campaign.repository, paths))
+    skipped = {}
+    for name in OFFERED:
+        if name not in running:
+            reason = None if named else unavailable(name, config, paths)
+            skipped[name] = reason or "evolve.toml names others"
+    return running, skipped
+
+
+def _findings(campaign: Campaign, outcomes: list[Outcome]) -> list[Remark]:
+    repository, config = campaign.repository, campaign.config
+    found = [Remark(kind=f.kind, text=f.text) for f in repository.diagnose(config.campaign.base)]
+    if repository.is_dirty():
+        text = "the working tree has changes that are not committed; candidates start from the commit, without them"
+        found.append(Remark(kind="uncommitted", text=text))
+    found += environment_findings(campaign.folder, config, outcomes[-1])
+    return found
+
+
+def _estimate(config: Config, outcomes: list[Outcome], prompt_bytes: int) -> dict[str, float]:
+    limits = config.budget.limits()
+    runs = min(limits.get("evaluations", float("inf")), limits.get("proposals", float("inf")) * config.evaluator.repeats)
+    estimate: dict[str, float] = {}
+    seconds = statistics.fmean(o.seconds for o in outcomes)
+    if runs != float("inf"):
+        estimate["evaluations"] = runs
+        estimate["seconds"] = round(runs * seconds / evaluators_width(config), 1)
+    if "wall" in limits:
+        estimate["seconds"] = min(estimate.get("seconds", float("inf")), limits["wall"])
+    if prompt_bytes and runs != float("inf"):
+        estimate["tokens"] = round(runs * (prompt_bytes / 4 + 1500))
+        prices = [(m.price_in, m.price_out) for m in model_specs(config)]
+        if prices and all(p[0] is not None and p[1] is not None for p in prices):
+            per_call = max((prompt_bytes / 4 * (i or 0) + 1500 * (o or 0)) / 1e6 for i, o in prices)
+            estimate["usd"] = round(runs * per_call, 4)
+    return estimate
+
+
+def doctor(start: Path) -> list[Remark]:
+    """What on this machine, or in this repository, is in the way."""
+    found = []
+    sandbox = probe("auto")
+    found += [Remark(kind="sandbox", text=f"missing here: {wall}") for wall in sandbox.missing]
+    found += _machine()
+    try:
+        repository = Repository.find(start)
+    except EvolveError as error:
+        return [*found, Remark(kind="repository", text=str(error))]
+    found += [Remark(kind=f.kind, text=f.text) for f in repository.diagnose("HEAD")]
+    return found
+
+
+def _machine() -> list[Remark]:
+    import sqlite3
+
+    found = []
+    if sqlite3.sqlite_version_info < (3, 37):
+        found.append(Remark(kind="sqlite", text=f"SQLite {sqlite3.sqlite_version} is too old; 3.37 is needed"))
+    free = shutil.disk_usage(Path.cwd()).free
+    if free < 2**30:
+        found.append(Remark(kind="disk", text=f"only {free // 2**20} MiB are free here; campaigns need room"))
+    return found
+

@@ -1,0 +1,46 @@
+"""`evolve check` and `evolve doctor`."""
+
+from __future__ import annotations
+
+import click
+
+from evolve.cli.place import Place, json_option
+
+
+@click.command()
+@json_option
+@click.pass_obj
+def check(place: Place, as_json: bool) -> int:
+    """Judge the base a few times; report score, noise, time, sandbox, operators, costs, and what may break.
+
+    Exit 0 if the base was judged, else 1. Nothing is kept.
+    """
+    from evolve.checking import check as try_base
+    from evolve.cli.inspect import print_json
+    from evolve.views.checks import show_check
+
+    answer, words = try_base(place.start)
+    if as_json:
+        print_json(answer)
+    else:
+        show_check(answer, words)
+    return 0 if answer.verdict == "judged" else 1
+
+
+@click.command()
+@json_option
+@click.pass_obj
+def doctor(place: Place, as_json: bool) -> int:
+    """Say what on this machine or in this repository is in the way of a campaign."""
+    from evolve.answers import Doctor
+    from evolve.checking import doctor as examine
+    from evolve.cli.inspect import print_json
+
+    found = examine(place.start)
+    if as_json:
+        print_json(Doctor(ok=not found, findings=found))
+    for remark in [] if as_json else found:
+        click.echo(f"{remark.kind}: {remark.text}")
+    if not found and not as_json:
+        click.echo("nothing is in the way")
+    return 0

@@ -1,0 +1,43 @@
+"""The answer of `evolve check` for people."""
+
+from __future__ import annotations
+
+import click
+
+from evolve.answers import Check
+from evolve.views.words import clean, number, seconds
+
+
+def show_check(answer: Check, words: str) -> None:
+    """Print what was found out.
+
+    Args:
+        answer: The answer.
+        words: What the evaluator said, shown where it did not judge.
+    """
+    rows = [("verdict", answer.verdict + (f": {answer.reason}" if answer.reason else ""))]
+    if answer.score is not None:
+        rows.append(("score", f"{number(answer.score)} (mean of {answer.runs})"))
+    if answer.noise is not None:
+        rows.append(("noise", _noise(answer.noise)))
+    rows.append(("time", f"{seconds(answer.seconds)} a run"))
+    rows.append(("sandbox", f"{answer.sandbox.tier}: {', '.join(answer.sandbox.walls) or 'no walls'}"))
+    rows += [("missing", wall) for wall in answer.sandbox.missing]
+    rows.append(("operators", ", ".join(answer.operators)))
+    rows += [("", f"without {name}: {reason}") for name, reason in answer.skipped.items()]
+    rows += [("sends", clean(path)) for path in answer.sends] or [("sends", "nothing to any model provider")]
+    estimate = [f"{name} {seconds(v) if name == 'seconds' else number(v)}" for name, v in answer.estimate.items()]
+    rows.append(("estimate", ", ".join(estimate) or "no limit in evaluations, proposals or time"))
+    rows += [(f"note: {remark.kind}", clean(remark.text)) for remark in answer.findings]
+    for name, text in rows:
+        click.echo(f"{name:<10} {text}" if name else f"{'':<10} {text}")
+    if answer.verdict != "judged" and words.strip():
+        click.echo("\nthe evaluator said:")
+        for line in words.strip().splitlines()[-20:]:
+            click.echo("  " + clean(line))
+
+
+def _noise(noise: float) -> str:
+    if noise == 0:
+        return "none: equal scores under different seeds (promotion rule strict)"
+    return f"{number(noise)} standard deviation between seeds (promotion rule evalue)"
