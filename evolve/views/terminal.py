@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from evolve.answers import Campaigns, Champions, Evaluations, Ranked, Show, Status
+from evolve.answers import Campaigns, Champions, Evaluations, Ranked, Show, Started, Status
 from evolve.views.words import NOTHING, block, clean, line, number, seconds, short
 
 _STATE_STYLES = {"running": "green", "dead": "bold red", "paused": "yellow"}
@@ -195,3 +195,17 @@ def evaluations(console: Console, answer: Evaluations) -> None:
     if answer.total > len(answer.evaluations):
         words = f"the last {len(answer.evaluations)} of {answer.total}; --limit shows more"
         console.print(Text(words, style="dim"))
+
+
+def started(console: Console, answer: Started) -> None:
+    """Print what `evolve init` wrote, what it chose, and what to do next."""
+    console.print(Text("wrote ").append_text(line(answer.path, limit=1000)))
+    if answer.evaluator:
+        console.print(Text("wrote ").append_text(line(answer.evaluator, limit=1000)))
+    table = facts()
+    for key, value in answer.chosen.items():
+        table.add_row(line(key), line(value, limit=500))
+    console.print(table)
+    for note in answer.notes:
+        console.print(Text("look at: ", style="yellow").append_text(line(note, limit=500)))
+    console.print("next: `evolve check` tries it, `evolve run` runs it")
