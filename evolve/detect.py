@@ -15,58 +15,19 @@ from pathlib import Path, PurePosixPath
 EVALUATORS = ("evaluate.py", "evaluator.py", "eval.py", "score.py", "benchmark.py", "bench.py")
 """Names under which an evaluator is looked for, in this order."""
 SOURCES = frozenset(
-    [
-        ".py",
-        ".pyx",
-        ".c",
-        ".h",
-        ".cc",
-        ".cpp",
-        ".cxx",
-        ".hpp",
-        ".cu",
-        ".rs",
-        ".go",
-        ".js",
-        ".mjs",
-        ".ts",
-        ".java",
-        ".kt",
-        ".jl",
-        ".r",
-        ".rb",
-        ".lua",
-        ".ml",
-        ".hs",
-        ".scala",
-        ".swift",
-        ".sh",
-        ".sql",
-        ".zig",
-        ".f90",
-        ".m",
-        ".pl",
-        ".php",
-        ".cs",
-    ]
-)
+    (
+        ".c", ".cc", ".cpp", ".cs", ".cu", ".cxx", ".f90", ".go", ".h", ".hpp", ".hs", ".java", ".jl",
+        ".js", ".kt", ".lua", ".m", ".mjs", ".ml", ".php", ".pl", ".py", ".pyx", ".r", ".rb", ".rs",
+        ".scala", ".sh", ".sql", ".swift", ".ts", ".zig",
+    )
+)  # fmt: skip
 _BLOCK_MARK = b"EVOLVE-BLOCK-START"
 _ASIDE = frozenset(
-    [
-        "tests",
-        "test",
-        "testing",
-        "docs",
-        "doc",
-        "examples",
-        "benchmarks",
-        "scripts",
-        "tools",
-        "build",
-        "dist",
-        "vendor",
-    ]
-)
+    (
+        "benchmarks", "build", "dist", "doc", "docs", "examples", "scripts", "test", "testing",
+        "tests", "tools", "vendor",
+    )
+)  # fmt: skip
 _ASIDE_FILES = frozenset({"setup.py", "conftest.py", "noxfile.py", "tasks.py", "manage.py"})
 _LARGEST = 1_000_000
 _MOST_FILES = 400
@@ -138,8 +99,8 @@ def _evaluator(folder: Path, tracked: Sequence[str], found: Detected) -> str | N
     found.command = Guess(f"python {path}", f"{path} exists" if arguments is None else "it runs as a program")
     if arguments is not None:
         found.notes.append(
-            f"{path}: evaluate() does not take (candidate_dir, request), so it is run as a program: it has to print "
-            "the score as its last line"
+            f"{path}: evaluate() does not take (candidate_dir, request), so it is run as a program: "
+            "it has to print the score as its last line"
         )
     return path
 
