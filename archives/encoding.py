@@ -174,7 +174,7 @@ PROPOSALS = Table(
     "number",
     (
         *("number", "operator", "parent", "basis", "policy", "partner", "inspirations", "state", "outcome"),
-        *("candidate", "reason", "summary", "rationale", "payload", "model", "gain", "reward"),
+        *("candidate", "reason", "summary", "rationale", "payload", "model", "gain", "reward", "admitted"),
     ),
     {"basis": BASIS, "inspirations": LIST, "payload": MAPPING, "gain": REAL, "reward": REAL},
 )

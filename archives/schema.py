@@ -61,7 +61,8 @@ _FIRST_TABLES = (
     payload TEXT NOT NULL CHECK (json_valid(payload)),
     model TEXT,
     gain REAL,
-    reward REAL
+    reward REAL,
+    admitted INTEGER
 ) STRICT""",
     """CREATE TABLE evaluations (
     id INTEGER PRIMARY KEY,
