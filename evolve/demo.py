@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from archives.errors import EvolveError
-from archives.git import git
+from archives.git import Git
 
 REFERENCE = 2.635
 """Sum of radii that AlphaEvolve reports for 26 circles (Novikov et al., technical report, 2025)."""
@@ -51,10 +51,10 @@ def set_up(folder: Path) -> None:
         raise EvolveError(f"{folder} is not empty and not a demo; choose another with --folder")
     skip = shutil.ignore_patterns("__pycache__", "*.pyc")
     shutil.copytree(example("circle_packing"), folder, dirs_exist_ok=True, ignore=skip)
-    git(["init", "-q", "-b", "main", "."], cwd=folder)
-    git(["add", "."], cwd=folder)
-    identity = ["-c", "user.name=Evolve", "-c", "user.email=evolve@localhost"]
-    git([*identity, "commit", "-q", "-m", "Pack 26 circles, a plain first attempt"], cwd=folder)
+    repository = Git(folder / ".git", folder)
+    repository.run("init", "-q", "-b", "main")
+    repository.run("add", ".")
+    repository.run("commit", "-q", "-m", "Pack 26 circles, a plain first attempt")
 
 
 def random_restarts(folder: Path, cpu_seconds: float, processes: int) -> Restarts:

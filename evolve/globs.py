@@ -24,13 +24,23 @@ def translate(pattern: str) -> re.Pattern[str]:
             parts.append("[^/]")
             position += 1
         elif pattern[position] == "[" and (end := pattern.find("]", position + 2)) > 0:
-            inside = pattern[position + 1 : end].replace("\\", "\\\\")
-            parts.append("[" + ("^" + inside[1:] if inside.startswith("!") else inside) + "]")
+            parts.append(_letters(pattern[position + 1 : end]))
             position = end + 1
         else:
             parts.append(re.escape(pattern[position]))
             position += 1
     return re.compile("".join(parts), re.DOTALL)
+
+
+def _letters(inside: str) -> str:
+    """A set of letters; one that no regular expression can say stands for itself."""
+    escaped = re.sub(r"([\\\[\]&~|^])", r"\\\1", inside)
+    group = "[" + ("^" + escaped[1:] if inside.startswith("!") else escaped) + "]"
+    try:
+        re.compile(group)
+    except re.error:
+        return re.escape(f"[{inside}]")
+    return group
 
 
 def matcher(patterns: Iterable[str], prefix: str = "") -> Callable[[str], bool]:

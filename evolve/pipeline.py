@@ -16,6 +16,7 @@ from collections.abc import Sequence
 
 import trio
 
+from archives.crashpoints import reach
 from archives.errors import ModelError
 from archives.records import Proposal
 from evolve.run import Run, failed
@@ -86,6 +87,7 @@ async def _next(run: Run) -> Proposal | None:
         elif proposal := _afford(run):
             if run.operators[proposal.operator].needs != "nothing":
                 await run.record(proposal)
+                reach("select.recorded")
             return proposal
         elif run.in_flight:
             await run.changed.wait()

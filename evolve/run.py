@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import trio
 
+from archives.crashpoints import reach
 from archives.journal import Journal
 from archives.reader import Reader
 from archives.records import Basis, Candidate, Evaluation, Event, Proposal, Purpose, Record, Split
@@ -129,7 +130,9 @@ class Run:
         evaluation = evaluation_of(
             found, self.number("evaluation"), candidate.id, proposal, purpose, seed, split
         )
+        reach("evaluate.judged")
         await self.record(evaluation)
+        reach("evaluate.recorded")
         if evaluation.counted:
             self._use(proposal)
         self.population.hear(evaluation)

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 
 from evolve.operators.literals import MAX_MAGNITUDE, Literal
 
+NOTHING = 1e-300
+"""Values below this are taken for zero."""
 LIMIT = 25.0
 """Coordinates stay within this many steps of where they began, so that no count explodes."""
 
@@ -30,7 +32,8 @@ class Axis:
     @classmethod
     def at(cls, literal: Literal) -> Axis:
         """An axis whose origin is the literal's value."""
-        value, size = literal.value, abs(literal.value)
+        value = literal.value if abs(literal.value) > NOTHING else 0.0
+        size = abs(value)
         step = first_step(value, literal.integer)
         extreme = not literal.integer and size and not 1e-3 <= size <= 1e5
         bend = size / 8 if extreme else size / 2

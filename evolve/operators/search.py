@@ -102,7 +102,7 @@ class NumberSearch:
     def ask(self, key: int, attempt: int) -> Ask:
         """A point for this key; later attempts reach farther."""
         rng = random.Random(key)
-        reach = 1.4**attempt
+        reach = 1.5**attempt
         pending = self._pending()
         if self.distribution is None and pending:
             hopeful = [i for i in pending if self.probes[i].won] if rng.random() < 0.7 else []

@@ -21,7 +21,7 @@ from evolve.operators.coordinates import Axis
 from evolve.operators.search import NumberSearch
 from evolve.randomness import key
 
-ATTEMPTS = 8
+ATTEMPTS = 12
 MAX_SEARCHES = 256
 
 

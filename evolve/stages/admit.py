@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from archives.crashpoints import reach
 from archives.records import Proposal
 from evolve.run import Run
 
@@ -22,7 +23,9 @@ async def admit(run: Run, proposal: Proposal) -> Proposal:
         gain=run.gain(proposal.candidate, proposal.parent) if made and proposal.candidate else None,
         reward=_reward(run, proposal),
     )
+    reach("admit.closing")
     await run.record(proposal)
+    reach("admit.recorded")
     run.let_go(proposal.number)
     run.fruitless = 0 if made else run.fruitless + 1
     learn(run, proposal)

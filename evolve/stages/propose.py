@@ -9,6 +9,7 @@ from typing import Any
 
 import trio
 
+from archives.crashpoints import reach
 from archives.errors import StoreError
 from archives.measures import builtin
 from archives.records import Call, Candidate, Proposal
@@ -42,7 +43,9 @@ async def propose(run: Run, proposal: Proposal) -> Proposal | None:
         return proposal
     proposal, candidate = await trio.to_thread.run_sync(_commit, run, proposal, draft)
     calls = numbered(run, proposal, draft.calls)
+    reach("propose.committed")
     await run.record(*([candidate] if candidate else []), proposal, *calls)
+    reach("propose.recorded")
     return proposal
 
 

@@ -132,8 +132,6 @@ def _board(console: Console, answer: Archive) -> None:
     heads = [clean(str(part))[:7] for part in across]
     corner = f"{clean(answer.axes[0].name)[:10]}"
     table = columns(corner, *heads, right=tuple(heads))
-    table.title = Text(f"best score by cell; across: {clean(answer.axes[1].name)}", style="dim")
-    table.title_justify = "left"
     for row in down:
         scores = []
         for column in across:
@@ -142,5 +140,6 @@ def _board(console: Console, answer: Archive) -> None:
                 Text(f"{elite.score:.4g}", "bold" if elite.champion else "") if elite else Text("·")
             )
         table.add_row(clean(str(row)), *scores)
+    console.print(Text(f"best score by cell; across: {clean(answer.axes[1].name)}", style="dim"))
     console.print(table)
     console.print()

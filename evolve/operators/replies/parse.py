@@ -22,7 +22,7 @@ from evolve.operators.replies.diffs import DiffReader
 from evolve.operators.replies.edits import Change, Edit, Parsed, Problem, ReplyError, Whole, change
 from evolve.operators.replies.lines import SEARCH, STRAY, closes_fence, opens_fence, path_named
 
-CUT_OFF = frozenset({"length", "max_tokens"})
+CUT_OFF = frozenset({"length", "max_tokens", "content_filter"})
 THINKING = re.compile(r"\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
 
 
@@ -216,7 +216,7 @@ class _Reader:
             lines = self.lines[start:end] if windows else self.raw[start:end]
             if len(fence) == 3 and any(map(STRAY.fullmatch, self.lines[start:end])):
                 self._problem(
-                    path, "markers inside a file: put four backticks around it if they belong to it"
+                    path, "the file holds markers: if they belong to it, put four backticks around it"
                 )
             self.edits.append(Whole(path, tuple(lines)))
             self._take(end + 1)
