@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -33,7 +34,7 @@ Code = tuple[Callable[[Any], Any], Callable[[Any], Any]]
 
 
 def _plain(value: object) -> object:
-    """What `json` cannot take by itself: other mappings and sequences than the built-in ones."""
+    """What `json` cannot take by itself: other mappings than `dict`."""
     if isinstance(value, Mapping):
         return dict(value)
     raise TypeError(f"{type(value).__name__} has no place in JSON")
@@ -108,6 +109,7 @@ JSON: Code = (dumps, json.loads)
 REAL: Code = (_dump_real, _same)
 FLAG: Code = (int, bool)
 AUTONUMBER: Code = (lambda number: number or None, _same)
+AUTOTIME: Code = (lambda moment: _dump_real(moment or time.time()), _same)
 
 
 @dataclass(slots=True)
@@ -118,8 +120,9 @@ class Table(Generic[R]):
         name: Name of the table.
         kind: Class of the record.
         key: Column under which writing again replaces.
-        columns: All columns, in the order of the table.
+        layout: Names of all columns, in the order of the table.
         codes: How the columns that are not bound as they are become text or numbers, and back.
+        columns: The names one by one.
         upsert: Statement that writes a row.
         select: Start of a statement that reads rows.
     """
@@ -127,8 +130,9 @@ class Table(Generic[R]):
     name: str
     kind: type[R]
     key: str
-    columns: tuple[str, ...]
+    layout: str
     codes: Mapping[str, Code]
+    columns: tuple[str, ...] = field(init=False)
     upsert: str = field(init=False)
     select: str = field(init=False)
     _values: Callable[[R], tuple[Any, ...]] = field(init=False)
@@ -136,6 +140,7 @@ class Table(Generic[R]):
     _loads: tuple[tuple[str, Callable[[Any], Any]], ...] = field(init=False)
 
     def __post_init__(self) -> None:
+        self.columns = tuple(self.layout.split())
         names = ", ".join(f'"{column}"' for column in self.columns)
         marks = ", ".join("?" for _ in self.columns)
         changes = ", ".join(f'"{c}" = excluded."{c}"' for c in self.columns if c != self.key)
@@ -172,28 +177,23 @@ PROPOSALS = Table(
     "proposals",
     Proposal,
     "number",
-    (
-        *("number", "operator", "parent", "basis", "policy", "partner", "inspirations", "state", "outcome"),
-        *("candidate", "reason", "summary", "rationale", "payload", "model", "gain", "reward", "admitted"),
-    ),
+    """number operator parent basis policy partner inspirations state outcome candidate reason summary
+    rationale payload model gain reward admitted""",
     {"basis": BASIS, "inspirations": LIST, "payload": MAPPING, "gain": REAL, "reward": REAL},
 )
 CANDIDATES = Table(
     "candidates",
     Candidate,
     "id",
-    ("id", "commit", "number", "parents", "proposal", "operator", "summary", "measures", "changed"),
+    "id commit number parents proposal operator summary measures changed",
     {"parents": LIST, "measures": MAPPING, "changed": LIST},
 )
 EVALUATIONS = Table(
     "evaluations",
     Evaluation,
     "id",
-    (
-        *("id", "candidate", "proposal", "verdict", "stage", "split", "purpose", "seed", "evaluator"),
-        *("score", "seconds", "cpu_seconds", "attempts", "counted", "reason", "metrics", "measures", "cases"),
-        *("feedback", "artifacts"),
-    ),
+    """id candidate proposal verdict stage split purpose seed evaluator score seconds cpu_seconds attempts
+    counted reason metrics measures cases feedback artifacts""",
     {
         "score": REAL,
         "seconds": REAL,
@@ -209,28 +209,25 @@ DECISIONS = Table(
     "decisions",
     Decision,
     "id",
-    ("id", "challenger", "champion", "proposal", "promoted", "rule", "reason", "evidence"),
+    "id challenger champion proposal promoted rule reason evidence",
     {"promoted": FLAG, "evidence": MAPPING},
 )
-CHAMPIONS = Table("champions", Champion, "version", ("version", "candidate", "decision"), {})
+CHAMPIONS = Table("champions", Champion, "version", "version candidate decision", {})
 CALLS = Table(
     "calls",
     Call,
     "id",
-    (
-        *("id", "proposal", "model", "operator", "prompt_tokens", "completion_tokens", "usd", "seconds"),
-        *("error", "prompt", "reply"),
-    ),
+    "id proposal model operator prompt_tokens completion_tokens usd seconds error prompt reply",
     {"usd": REAL, "seconds": REAL},
 )
 EVENTS = Table(
     "events",
     Event,
     "id",
-    ("id", "time", "kind", "text", "data"),
-    {"id": AUTONUMBER, "time": REAL, "data": MAPPING},
+    "id time kind text data",
+    {"id": AUTONUMBER, "time": AUTOTIME, "data": MAPPING},
 )
-SETTINGS = Table("settings", Setting, "name", ("name", "value"), {"value": JSON})
+SETTINGS = Table("settings", Setting, "name", "name value", {"value": JSON})
 
 TABLES: dict[type, Table[Any]] = {
     table.kind: table

@@ -108,15 +108,15 @@ class Reader:
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[None]:
         """Let all questions asked within see the same state; be quick, for the WAL grows meanwhile."""
-        if self._connection.in_transaction:
-            yield
-            return
         with self._refusing():
-            self._connection.execute("BEGIN")
-        try:
-            yield
-        finally:
-            self._connection.execute("COMMIT")
+            outermost = not self._connection.in_transaction
+            if outermost:
+                self._connection.execute("BEGIN")
+            try:
+                yield
+            finally:
+                if outermost:
+                    self._connection.execute("COMMIT")
 
     def setting(self, name: str, default: Any = None) -> Any:
         """Value of a setting, or `default` if it was never set."""

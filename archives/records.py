@@ -218,7 +218,10 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something a person may want to know of later; `id` 0 lets the journal number it."""
+    """Something a person may want to know of later.
+
+    `id` 0 lets the journal number it, `time` 0 (seconds since 1970) lets it look at the clock.
+    """
 
     kind: str
     text: str

@@ -404,6 +404,30 @@ def test_a_crash_around_a_commit_leaves_all_of_it_or_nothing(
     assert integrity(path) == "ok"
 
 
+def test_a_wal_cut_anywhere_holds_whole_submissions_in_order(path: Path, tmp_path: Path) -> None:
+    """What a power cut may leave: some last part of the WAL never reached the disk."""
+    with Journal.create(path) as journal:
+        journal.write(candidate(0))
+        for number in range(1, 60):
+            journal.write(evaluation(number, feedback="x" * 500), Event("evaluated", str(number)))
+        files = [path.with_name(path.name + ending) for ending in ("", "-wal")]
+        database, wal = (file.read_bytes() for file in files)
+    chance = random.Random(3)
+    found = set()
+    for cut in (0, len(wal), *(chance.randrange(len(wal)) for _ in range(40))):
+        torn = tmp_path / f"torn-{cut}.db"
+        torn.write_bytes(database)
+        torn.with_name(torn.name + "-wal").write_bytes(wal[:cut])
+        found.add(len(pairs(torn)) if has_tables(torn) else 0)
+        assert integrity(torn) == "ok"
+    assert {0, 59} < found
+
+
+def has_tables(path: Path) -> bool:
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        return bool(connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0])
+
+
 def test_a_crash_point_that_is_not_named_costs_nothing(path: Path, tmp_path: Path) -> None:
     with_base(path)
     log = tmp_path / "crash.log"
