@@ -1,9 +1,10 @@
-"""Measures of a candidate that need no evaluator: how long it is, how far it has gone, how much structure it has.
+"""Measures of a candidate that need no evaluator: its length, its structure, its distance from the base.
 
-Every one of them is a sum over paths, and a candidate differs from its parent in few paths. So the sums of a tree
-are those of its parent, which are known, plus what the changed paths contribute; for a tree without a known parent
-the base is the start. What one file contributes depends on its bytes and those of the base only, and is remembered
-by their hash. The result never depends on the parent: it says what the tree is, not how it came about.
+Every one of them is a sum over paths, and a candidate differs from its parent in few paths. So the sums
+of a tree are those of its parent, which are known, plus what the changed paths contribute; for a tree
+without a known parent the base is the start. What one file contributes depends on its bytes and those of
+the base only, and is remembered by their hash. The result never depends on the parent: it says what the
+tree is, not how it came about.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ import pygit2
 from archives.binning import Axis
 
 DEFAULT_AXES = (Axis("lines", bins=8), Axis("distance", bins=8))
-"""Axes of a campaign that names none: how long the artifact is, and how far it has gone from the base. Both exist
-for every language, and their edges adapt to what the search does."""
+"""Axes of a campaign that names none: how long the artifact is and how far it has gone from the base. Both
+exist for every language, and their edges adapt to what the search does."""
 
 _MAX_PARSED = 1 << 20
 _MAX_TEXT = 1 << 23
