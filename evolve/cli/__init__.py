@@ -89,6 +89,19 @@ class LazyGroup(click.Group):
                 formatter.write_dl(rows)
 
 
+def _say_version(ctx: click.Context, parameter: click.Parameter, asked: bool) -> None:
+    if not asked or ctx.resilient_parsing:
+        return
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        number = version("evolve-campaigns")
+    except PackageNotFoundError:
+        number = "(run from its source, not installed)"
+    click.echo(f"evolve {number}")
+    ctx.exit()
+
+
 @click.group(
     cls=LazyGroup,
     params=[*place_options(envvar=True)],
@@ -96,7 +109,14 @@ class LazyGroup(click.Group):
     epilog="Every command that looks takes --json. A candidate is named by a prefix of its id or commit, or "
     "by base, best or champion.",
 )
-@click.version_option(package_name="evolve-campaigns", message="%(prog)s %(version)s")
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_say_version,
+    help="Show the version.",
+)
 def cli() -> None:
     """Search for a better version of a repository, and prove that it is better."""
 
