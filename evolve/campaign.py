@@ -124,7 +124,7 @@ class Campaign:
         from evolve.answering import lineage, resolve
 
         with self.reader() as reader:
-            return lineage(reader, None if candidate is None else resolve(reader, candidate))
+            return lineage(reader, None if candidate is None else resolve(reader, candidate).id)
 
 
 def _nobody(kind: str, what: Any) -> None:

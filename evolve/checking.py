@@ -21,12 +21,11 @@ from evolve.config import Config
 from evolve.engine import evaluator_spec, evaluators_width
 from evolve.environment import environment_findings
 from evolve.globs import matcher
-from evolve.registry import model_specs, operators_for, unavailable
+from evolve.registry import model_pool, usable
 from evolve.territory import editable
 
 RUNS = 5
 TIME_CAP = 60.0
-OFFERED = ("tune", "mutate", "crossover", "edit")
 
 
 def check(start: Path) -> tuple[Check, str]:
@@ -71,7 +70,7 @@ def _answer(campaign: Campaign, outcomes: list[Outcome]) -> Check:
     paths = [entry.path for entry in store.files(base)]
     may_change = editable(config, paths, campaign.prefix)
     scores = [o.score for o in outcomes if o.score is not None]
-    running, skipped = _operators(campaign, [p for p in paths if may_change(p)])
+    running, skipped = usable(config, [p for p in paths if may_change(p)])
     sandbox = probe(config.evaluator.sandbox)
     sends = [p for p in paths if may_change(p)] if "edit" in running else []
     return Check(
@@ -90,25 +89,13 @@ def _answer(campaign: Campaign, outcomes: list[Outcome]) -> Check:
         skipped=skipped,
         reason=outcomes[-1].reason,
         findings=_findings(campaign, outcomes),
-        sends=[f"{p} → {', '.join(m.model for m in config.models.pool) or 'the default model'}" for p in sends],
+        sends=[f"{p} → {', '.join(m.model for m in model_pool(config))}" for p in sends],
         estimate=_estimate(config, outcomes, sum(_size(campaign, base, p) for p in sends)),
     )
 
 
 def _size(campaign: Campaign, tree: str, path: str) -> int:
     return len(campaign.store.read(tree, path) or b"")
-
-
-def _operators(campaign: Campaign, paths: list[str]) -> tuple[list[str], dict[str, str]]:
-    config = campaign.config
-    named = config.operators.shares()
-    running = list(operators_for(config, campaign.folder, campaign.repository, paths))
-    skipped = {}
-    for name in OFFERED:
-        if name not in running:
-            reason = None if named else unavailable(name, config, paths)
-            skipped[name] = reason or "evolve.toml names others"
-    return running, skipped
 
 
 def _findings(campaign: Campaign, outcomes: list[Outcome]) -> list[Remark]:
@@ -133,7 +120,7 @@ def _estimate(config: Config, outcomes: list[Outcome], prompt_bytes: int) -> dic
         estimate["seconds"] = min(estimate.get("seconds", float("inf")), limits["wall"])
     if prompt_bytes and runs != float("inf"):
         estimate["tokens"] = round(runs * (prompt_bytes / 4 + 1500))
-        prices = [(m.price_in, m.price_out) for m in model_specs(config)]
+        prices = [(m.price_in, m.price_out) for m in model_pool(config)]
         if prices and all(p[0] is not None and p[1] is not None for p in prices):
             per_call = max((prompt_bytes / 4 * (i or 0) + 1500 * (o or 0)) / 1e6 for i, o in prices)
             estimate["usd"] = round(runs * per_call, 4)

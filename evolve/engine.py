@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -25,11 +25,12 @@ from evolve.campaign import Campaign, changeable_facts
 from evolve.choice import Choice
 from evolve.config import Config
 from evolve.globs import matcher
+from evolve.models import Gateway
 from evolve.operators.base import Source
 from evolve.ownership import own
 from evolve.pipeline import pipeline
 from evolve.population import Population
-from evolve.registry import operators_for, policies_for
+from evolve.registry import model_pool, operators_for, policies_for, usable
 from evolve.run import Run
 from evolve.stages.admit import learn
 from evolve.stages.baseline import baseline
@@ -121,16 +122,14 @@ async def _assembled(
             facts.get("noise", 0.0),
         )
         population.load(reader.candidates(), reader.evaluations(), reader.champions())
-        operators = operators_for(config, campaign.folder, campaign.repository, [p for p in paths if source.editable(p)])
+        names, _ = usable(config, [path for path in paths if source.editable(path)])
         policies = policies_for(config)
-        async with Bench(
-            store,
-            campaign.layout,
-            evaluator_spec(campaign),
-            campaign.prefix,
-            matcher(config.holdout.files, campaign.prefix),
-            evaluators_width(config),
-        ) as bench:
+        async with AsyncExitStack() as stack:
+            models = None
+            if "edit" in names:
+                models = await stack.enter_async_context(Gateway(model_pool(config), config.campaign.seed))
+            operators = operators_for(names, config, campaign.folder, models)
+            bench = await stack.enter_async_context(_bench(campaign))
             run = Run(
                 config=config,
                 journal=journal,
@@ -152,6 +151,18 @@ async def _assembled(
             )
             _relearn(run)
             yield run
+
+
+def _bench(campaign: Campaign) -> Bench:
+    config = campaign.config
+    return Bench(
+        campaign.store,
+        campaign.layout,
+        evaluator_spec(campaign),
+        campaign.prefix,
+        matcher(config.holdout.files, campaign.prefix),
+        evaluators_width(config),
+    )
 
 
 def _depth(config: Config, facts: dict[str, Any]) -> int:
@@ -261,15 +272,17 @@ def processors() -> int:
 
 def evaluators_width(config: Config) -> int:
     """Evaluations at a time."""
-    if config.workers.evaluate != "auto":
-        return config.workers.evaluate
+    wanted = config.workers.evaluate
+    if wanted != "auto":
+        return wanted
     return max(1, processors() // (config.evaluator.cpus or 1))
 
 
 def proposers_width(run: Run) -> int:
     """Proposals being made at a time."""
-    if run.config.workers.propose != "auto":
-        return run.config.workers.propose
+    wanted = run.config.workers.propose
+    if wanted != "auto":
+        return wanted
     return 8 if any(op.is_async for op in run.operators.values()) else 2
 
 

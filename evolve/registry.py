@@ -2,57 +2,90 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from archives.errors import ConfigError
-from archives.repository import Repository
 from evolve.config import Config
+from evolve.models.spec import ModelSpec, default_pool
+from evolve.models.spec import unavailable as no_model
 from evolve.operators.base import Operator
 from evolve.policies.base import Policy
 from evolve.policies.champion import ChampionPolicy
 from evolve.policies.independent import IndependentPolicy
 from evolve.policies.qd import QualityDiversityPolicy
 
+if TYPE_CHECKING:
+    from evolve.models import Gateway
 
-def operators_for(
-    config: Config, folder: Path, repository: Repository, paths: Sequence[str]
-) -> dict[str, Operator]:
-    """The operators that can work here: the named ones, or all that can.
+OFFERED = ("tune", "mutate", "crossover", "edit")
+
+
+def model_pool(config: Config) -> tuple[ModelSpec, ...]:
+    """The models that may be asked: the configured ones, else a small one of a provider whose key is at hand."""
+    configured = tuple(ModelSpec(**table.model_dump()) for table in config.models.pool)
+    return configured or default_pool(os.environ)
+
+
+def usable(config: Config, paths: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """Names of the operators that will run, and why others will not.
 
     Args:
         config: The campaign's configuration.
-        folder: Folder of the configuration.
-        repository: The user's repository.
         paths: Files that may change.
 
     Raises:
-        ConfigError: A named operator cannot work here.
+        ConfigError: A named operator cannot work here, or none can.
     """
     named = config.operators.shares()
-    found: dict[str, Operator] = {}
-    for name in named or ("tune", "mutate", "crossover", "edit"):
-        reason = unavailable(name, config, paths)
+    found: list[str] = []
+    skipped: dict[str, str] = {}
+    for name in named or OFFERED:
+        reason = _unavailable(name, config, paths)
         if reason is None:
-            found[name] = _make(name, config, folder, repository)
+            found.append(name)
         elif named:
             raise ConfigError(f"operators.{name}: {reason}")
+        else:
+            skipped[name] = reason
     if set(found) <= {"crossover"}:
-        raise ConfigError(
-            "no operator can change these files: none has numbers to tune, none is Python, and no model is configured"
-        )
-    return found
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in skipped.items())
+        raise ConfigError(f"no operator can change these files ({reasons})")
+    return found, skipped | {name: "evolve.toml names others" for name in OFFERED if named and name not in found}
 
 
-def unavailable(name: str, config: Config, paths: Sequence[str]) -> str | None:
-    """Why an operator cannot work on these files here, None if it can."""
+def _unavailable(name: str, config: Config, paths: Sequence[str]) -> str | None:
     if name == "edit":
-        from evolve.models import unavailable as no_model
-
-        return no_model(model_specs(config))
+        return no_model(model_pool(config), os.environ)
     if name in ("tune", "mutate") and not _offline(name).handles(paths):
         return "none of the files that may change is of a kind it can work on"
     return None
+
+
+def operators_for(names: Sequence[str], config: Config, folder: Path, models: Gateway | None) -> dict[str, Operator]:
+    """The operators by name.
+
+    Args:
+        names: As `usable` gives them.
+        config: The campaign's configuration.
+        folder: Folder of the configuration.
+        models: The gateway to the models, where "edit" is among the names.
+    """
+    return {name: _make(name, config, folder, models) for name in names}
+
+
+def _make(name: str, config: Config, folder: Path, models: Gateway | None) -> Operator:
+    if name == "patches" and config.operators.patches is not None:
+        from evolve.operators.patches import Patches
+
+        return Patches(folder, config.operators.patches.folder, config.operators.patches.branches)
+    if name == "edit" and models is not None:
+        from evolve.operators.edit import Edit
+
+        return Edit(models, objective=config.evaluator.objective, direction=config.evaluator.direction)
+    return _offline(name)
 
 
 def _offline(name: str) -> Operator:
@@ -67,18 +100,6 @@ def _offline(name: str) -> Operator:
     from evolve.operators.crossover import Crossover
 
     return Crossover()
-
-
-def _make(name: str, config: Config, folder: Path, repository: Repository) -> Operator:
-    if name == "patches" and config.operators.patches is not None:
-        from evolve.operators.patches import Patches
-
-        return Patches(folder, config.operators.patches.folder, config.operators.patches.branches)
-    if name == "edit":
-        from evolve.operators.edit import Edit
-
-        return Edit(model_specs(config), config.campaign.seed)
-    return _offline(name)
 
 
 def policies_for(config: Config) -> Mapping[str, Policy]:

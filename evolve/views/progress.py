@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from typing import Any
@@ -65,7 +66,7 @@ class Progress:
             return
         self._shown = now
         if self._live:
-            width = click.get_terminal_size()[0] if hasattr(click, "get_terminal_size") else 80
+            width = shutil.get_terminal_size().columns
             click.echo("\r\033[K" + self._status()[: width - 1], nl=False, err=True)
             self._line = True
         else:
