@@ -189,4 +189,6 @@ def _artifacts(value: Mapping[str, Any]) -> dict[str, str]:
 def _kind(value: object) -> str:
     if value is None:
         return "null"
-    return {str: "text", list: "a list", dict: "an object"}.get(type(value), "a number")
+    if isinstance(value, str):
+        return "text"
+    return "a list" if isinstance(value, list) else "an object" if isinstance(value, dict) else "a number"

@@ -113,4 +113,6 @@ def command_line(command: str) -> list[str]:
 def _check_relative(path: str) -> None:
     parts = PurePosixPath(path).parts
     if not parts or path.startswith("/") or ".." in parts or ".git" in parts:
-        raise ConfigError(f'evaluator.data = "{path}": give a path inside the repository, relative to its root')
+        raise ConfigError(
+            f'evaluator.data = "{path}": give a path inside the repository, relative to its root'
+        )

@@ -1,4 +1,4 @@
-"""Text from candidates and evaluators, made harmless: bounded, no control characters, safe to store as UTF-8."""
+"""Text from candidates and evaluators, made harmless: bounded, printable, safe to store as UTF-8."""
 
 from __future__ import annotations
 

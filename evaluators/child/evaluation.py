@@ -1,0 +1,211 @@
+"""One evaluation: fork, drain, watch, reap, sweep, and tell what was left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import time
+import traceback
+from typing import Any, Callable, Mapping
+
+from . import function, launch, tree
+from .result import RESULT_BYTES, read_result
+from .streams import Stream, Whole
+
+REQUEST = "request.json"
+RESULT = "result.json"
+_CHUNK = 1 << 18
+_FIRST_LOOK = 0.02
+_UNLIMITED_SHARE = 0.8
+"""Part of the machine's memory that an evaluation without a limit may use."""
+
+
+class Evaluation:
+    """One forked child and all it starts."""
+
+    def __init__(
+        self,
+        config: Mapping[str, Any],
+        request: Mapping[str, Any],
+        family: tree.Tree,
+        scratch: int,
+        walled: bool,
+    ) -> None:
+        self._config = config
+        self._request = request
+        self._family = family
+        self._scratch = scratch
+        self._walled = walled
+        self._readers: dict[int, Any] = {}
+        self._stdout = Stream(config["output_cap"])
+        self._stderr = Stream(config["output_cap"])
+        self._answer = Whole(2 * RESULT_BYTES)
+        self._status: int | None = None
+        self._pid = -1
+        self._ending: dict[str, Any] = {}
+        self._next_look = 0.0
+
+    def start(self, baseline: frozenset[str]) -> None:
+        """Fork the child."""
+        self._write_request()
+        self._family.restart()
+        self._started = time.monotonic()
+        out, err, pipe = os.pipe(), os.pipe(), os.pipe()
+        self._pid = os.fork()
+        if self._pid == 0:
+            self._child(out[1], err[1], pipe[1], baseline)
+        for descriptor in (out[1], err[1], pipe[1]):
+            os.close(descriptor)
+        for reader, sink in ((out[0], self._stdout), (err[0], self._stderr), (pipe[0], self._answer)):
+            os.set_blocking(reader, False)
+            self._readers[reader] = sink
+
+    def watch(self, wakeup: int, control: int, told: Callable[[], bool], timeout: float) -> None:
+        """Wait for the end of the child, its limits, or word from the runner that it shall stop."""
+        deadline = self._started + timeout
+        self._next_look = self._started + _FIRST_LOOK
+        poll = select.poll()
+        for descriptor in (wakeup, control, *self._readers):
+            poll.register(descriptor, select.POLLIN)
+        while self._status is None and not self._ending:
+            now = time.monotonic()
+            if now >= deadline:
+                self._ending["timed_out"] = True
+                break
+            if now >= self._next_look:
+                self._look_at_usage(now)
+            pause = max(0.0, min(deadline, self._next_look) - now)
+            for descriptor, _ in poll.poll(pause * 1000 + 1):
+                if descriptor == wakeup:
+                    _drain(wakeup)
+                    self._status = self._family.reap(self._pid)[1]
+                elif descriptor == control:
+                    if told():
+                        self._ending["cancelled"] = True
+                elif not self._read(descriptor):
+                    poll.unregister(descriptor)
+
+    def finish(self) -> tuple[dict[str, Any], dict[str, bytes]]:
+        """Kill what is left and return the report."""
+        seconds = time.monotonic() - self._started
+        self._family.sweep()
+        for reader in list(self._readers):
+            while self._read(reader):
+                pass
+        header: dict[str, Any] = {
+            "exit": None,
+            "signal": None,
+            "seconds": seconds,
+            "cpu_seconds": self._family.cpu_seconds,
+            **self._ending,
+        }
+        if self._status is not None:
+            code = _exit_code(self._status)
+            header["exit" if code >= 0 else "signal"] = abs(code)
+        blobs = {"stdout": self._stdout.text(), "stderr": self._stderr.text()}
+        if self._config["kind"] == "function":
+            self._take_answer(header, blobs)
+        else:
+            self._take_result(header, blobs)
+        return header, blobs
+
+    def abandon(self) -> None:
+        """Close what `finish` would have closed."""
+        for reader in list(self._readers):
+            os.close(reader)
+        self._readers.clear()
+
+    def _write_request(self) -> None:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        descriptor = os.open(REQUEST, flags, 0o644, dir_fd=self._scratch)
+        with open(descriptor, "w", encoding="utf-8") as file:
+            json.dump(self._request, file)
+
+    def _child(self, out: int, err: int, pipe: int, baseline: frozenset[str]) -> None:
+        code = 70
+        try:
+            nothing = os.open(os.devnull, os.O_RDONLY)
+            is_function = self._config["kind"] == "function"
+            launch.enter(self._config, (nothing, out, err), pipe if is_function else None, self._walled)
+            if is_function:
+                code = function.answer(pipe, self._config, self._request, baseline)
+            else:
+                self._execute()
+        except BaseException:  # nothing may come back into the server's loop
+            os.write(2, traceback.format_exc().encode("utf-8", "replace"))
+        finally:
+            os._exit(code)
+
+    def _execute(self) -> None:
+        argv = self._config["argv"]
+        try:
+            os.execvpe(argv[0], argv, os.environ)
+        except OSError as error:
+            os.write(
+                2, f"{argv[0]}: cannot be started: {error.strerror}\n".encode("utf-8", "surrogateescape")
+            )
+            os._exit(126 if isinstance(error, PermissionError) else 127)
+
+    def _read(self, reader: int) -> bool:
+        """Take what is there; return whether more may come at once."""
+        try:
+            data = os.read(reader, _CHUNK)
+        except BlockingIOError:
+            return bool(self._status is None and not self._ending)
+        if data:
+            self._readers[reader].feed(data)
+            return True
+        del self._readers[reader]
+        os.close(reader)
+        return False
+
+    def _look_at_usage(self, now: float) -> None:
+        limit = self._config["memory"]
+        self._next_look = now + (0.05 if limit or self._walled else 0.25)
+        used, count = self._family.usage()
+        if count > self._config["processes"]:
+            self._ending["killed_for"] = "processes"
+        limit = limit or _UNLIMITED_SHARE * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        if used > limit and self._family.shared_fairly() > limit:
+            self._ending["killed_for"] = "memory"
+
+    def _take_result(self, header: dict[str, Any], blobs: dict[str, bytes]) -> None:
+        data, problem = read_result(self._scratch, RESULT)
+        blobs["last_line"] = self._stdout.last_line()
+        if data is not None:
+            blobs["result"] = data
+        header["result_problem"] = problem
+
+    def _take_answer(self, header: dict[str, Any], blobs: dict[str, bytes]) -> None:
+        reply = _parse_answer(self._answer)
+        header["modules"] = reply.get("modules")
+        header["fault"] = reply.get("fault")
+        header["result_problem"] = reply.get("unreadable")
+        if isinstance(reply.get("returned"), str):
+            blobs["result"] = reply["returned"].encode("utf-8", "replace")
+        elif not reply and self._status is not None and header["signal"] is None:
+            header["fault"] = f"the process ended with exit {header['exit']} before the function returned"
+
+
+def _parse_answer(answer: Whole) -> dict[str, Any]:
+    if answer.too_long:
+        return {"unreadable": f"the function returned more than {RESULT_BYTES >> 20} MiB"}
+    try:
+        reply = json.loads(bytes(answer.data))
+    except (ValueError, RecursionError):
+        return {}
+    return reply if isinstance(reply, dict) else {}
+
+
+def _exit_code(status: int) -> int:
+    """Return the exit code, or the signal's number below zero (`os.waitstatus_to_exitcode` came with 3.9)."""
+    return -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+
+
+def _drain(descriptor: int) -> None:
+    try:
+        while os.read(descriptor, 4096):
+            pass
+    except BlockingIOError:
+        pass

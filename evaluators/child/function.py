@@ -1,0 +1,145 @@
+"""The function form: load the evaluator from the checkout, call it, hand back what it returns.
+
+The answer goes over a private pipe and not over standard output, which the candidate shares. A process
+that ends without having answered has judged nothing, whatever it printed and with whatever code it left.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import random
+import sys
+import traceback
+import types
+from typing import Any, Callable, Mapping
+
+EXIT_COULD_NOT_JUDGE = 75
+
+
+def answer(pipe: int, config: Mapping[str, Any], request: Mapping[str, Any], baseline: frozenset[str]) -> int:
+    """Call the evaluator's function and write the answer to `pipe`; return the exit code."""
+    own = os.getpid()
+    code = 1
+    try:
+        reply = _call(config, request)
+        code = 0
+    except SystemExit as left:
+        if left.code == EXIT_COULD_NOT_JUDGE:
+            reply, code = {"come_back": True}, EXIT_COULD_NOT_JUDGE
+        else:
+            reply = {"fault": f"the function called exit({left.code!r}) before it returned"}
+    except BaseException as error:  # whatever the user's code raises is an answer too
+        traceback.print_exception(type(error), error, _without_us(error.__traceback__))
+        reply = {"fault": _headline(error)}
+    if os.getpid() != own:  # a fork made by the candidate came back here
+        os._exit(1)
+    if config["warm"]:
+        reply["modules"] = libraries(config, baseline)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError, AttributeError):
+            pass  # closed or replaced by the candidate; the answer does not depend on it
+    _write_all(pipe, json.dumps(reply).encode("utf-8", "surrogatepass"))
+    return code
+
+
+def _call(config: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
+    function = _load(config)
+    value = function(config["checkout"], dict(request))
+    if hasattr(value, "__await__"):
+        import asyncio
+
+        value = asyncio.run(_await(value))
+    try:
+        return {"returned": json.dumps(value, default=_plain)}
+    except (TypeError, ValueError, RecursionError) as error:
+        return {"unreadable": f"the function returned what JSON cannot hold: {error}"}
+
+
+async def _await(value: Any) -> Any:
+    return await value
+
+
+def _load(config: Mapping[str, Any]) -> Callable[..., Any]:
+    path = os.path.join(config["checkout"], config["file"])
+    name = os.path.splitext(os.path.basename(path))[0]
+    sys.path.insert(0, os.path.dirname(path))
+    sys.argv = [path]
+    sys.dont_write_bytecode = True
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    _reseed()
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None or not os.path.isfile(path):
+        raise FileNotFoundError(f"{config['file']} is not in the checkout")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    found: Callable[..., Any] = getattr(module, config["name"])
+    return found
+
+
+def _reseed() -> None:
+    """Seed afresh: libraries kept warm would draw the same unseeded numbers in each evaluation."""
+    random.seed()
+    numpy_random = sys.modules.get("numpy.random")
+    if numpy_random is not None:
+        numpy_random.seed()
+
+
+def _plain(value: Any) -> Any:
+    """Turn numpy's scalars and arrays into what JSON knows."""
+    for name in ("item", "tolist"):
+        method = getattr(value, name, None)
+        if method is not None and (name == "tolist" or getattr(value, "shape", None) == ()):
+            return method()
+    raise TypeError(f"a {type(value).__name__}")
+
+
+def _without_us(trace: types.TracebackType | None) -> types.TracebackType | None:
+    start = trace
+    while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
+        trace = trace.tb_next
+    return trace or start
+
+
+def _headline(error: BaseException) -> str:
+    lines = traceback.format_exception_only(type(error), error)
+    return f"the function raised {lines[-1].strip()}"
+
+
+def libraries(config: Mapping[str, Any], baseline: frozenset[str]) -> list[str]:
+    """Name the modules that were loaded from outside the checkout, in the order in which they were."""
+    own = (config["checkout"] + os.sep, config["scratch"] + os.sep)
+    found = []
+    for name, module in list(sys.modules.items()):
+        spec = getattr(module, "__spec__", None)
+        origin = getattr(spec, "origin", None)
+        if not isinstance(name, str) or not isinstance(origin, str) or name in baseline:
+            continue
+        if getattr(spec, "name", None) != name or name.startswith(("__main__", "_evolve_child")):
+            continue
+        path = os.path.realpath(origin)
+        if origin in ("built-in", "frozen") or (os.path.isabs(origin) and not path.startswith(own)):
+            found.append(name)
+    return found[:5000]
+
+
+def preload(names: list[str]) -> list[str]:
+    """Import what can be imported; return those names."""
+    loaded = []
+    for name in names:
+        try:
+            __import__(name)
+        except BaseException:  # some modules refuse to be imported twice, in this order, or at all
+            continue
+        loaded.append(name)
+    return loaded
+
+
+def _write_all(pipe: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(pipe, view) :]

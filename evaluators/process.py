@@ -1,0 +1,193 @@
+"""The child server as seen from trio: started, asked, cancelled, stopped.
+
+Neither `trio.run_process` nor a worker thread may start it: the kernel ties "die with your parent" to the
+thread that forks, trio retires its threads after ten idle seconds, and the server would die with one.
+`Popen` on trio's own thread costs half a millisecond, once per slot.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import socket
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import trio
+
+from archives.errors import EvaluatorError
+from evaluators.child import wire
+from evaluators.text import one_line
+
+SERVE = Path(__file__).parent / "child" / "serve.py"
+_START_SECONDS = 60.0
+_GRACE_SECONDS = 10.0
+_STOP_SECONDS = 3.0
+
+
+class NoWalls(Exception):
+    """The machine does not allow the walls; the message says why."""
+
+
+class ServerDied(Exception):
+    """The server ended without having answered; the message says what is known."""
+
+
+class ServerProcess:
+    """One running child server."""
+
+    def __init__(self, process: subprocess.Popen[bytes], stream: trio.SocketStream, log: IO[bytes]) -> None:
+        self._process = process
+        self._stream = stream
+        self._log = log
+        self._inbox = wire.Inbox()
+        self.evaluations = 0
+        self.missing: tuple[str, ...] = ()
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can still be asked."""
+        return self._process.returncode is None
+
+    @classmethod
+    async def start(cls, python: str, config: dict[str, Any]) -> ServerProcess:
+        """Start a server and wait until its walls stand.
+
+        Raises:
+            NoWalls: They cannot be had.
+            EvaluatorError: It does not start.
+        """
+        ours, theirs = socket.socketpair()
+        log = tempfile.TemporaryFile()  # noqa: SIM115  (lives as long as the server)
+        with theirs:
+            try:
+                process = subprocess.Popen(
+                    [python, str(SERVE)],
+                    stdin=theirs.fileno(),
+                    stdout=subprocess.DEVNULL,
+                    stderr=log,
+                    env=config["env"],
+                    cwd="/",
+                    start_new_session=True,
+                )
+            except OSError as error:
+                ours.close()
+                log.close()
+                raise EvaluatorError(f"{python} cannot be started: {error.strerror}") from None
+        ours.setblocking(False)
+        server = cls(process, trio.SocketStream(trio.socket.from_stdlib_socket(ours)), log)
+        try:
+            await server._greet(config)
+        except BaseException:
+            await server.stop()
+            raise
+        return server
+
+    async def ask(self, request: Mapping[str, Any], timeout: float) -> wire.Message | None:
+        """Have one evaluation done; None if the server itself overran the time limit and was stopped.
+
+        Raises:
+            ServerDied: It ended instead of answering.
+        """
+        self.evaluations += 1
+        sent = False
+        try:
+            with trio.move_on_after(timeout + _GRACE_SECONDS):
+                await self._send({"evaluate": dict(request), "timeout": timeout})
+                sent = True
+                return await self._receive()
+        except trio.Cancelled:
+            await self._cancel(sent)
+            raise
+        await self.stop()
+        return None
+
+    async def stop(self) -> None:
+        """End the server and everything below it; safe to call twice and when cancelled."""
+        with trio.CancelScope(shield=True):
+            if self._process.returncode is None:
+                self._process.terminate()
+                if not await self._ended(_STOP_SECONDS):
+                    self._process.kill()
+                    await self._ended(math.inf)
+            with trio.move_on_after(
+                _STOP_SECONDS
+            ):  # the last one below to hold our socket is gone at its end
+                await self._await_end_of_stream()
+            await trio.aclose_forcefully(self._stream)
+            self._log.close()
+
+    async def _greet(self, config: Mapping[str, Any]) -> None:
+        with trio.move_on_after(_START_SECONDS):
+            try:
+                await self._send(config)
+                header, _ = await self._receive()
+            except ServerDied as error:
+                raise EvaluatorError(f"the evaluation server does not start: {error}") from None
+            if "no_walls" in header:
+                raise NoWalls(header["no_walls"])
+            if "ready" not in header:
+                raise EvaluatorError(f"the evaluation server does not start: {header.get('broken')}")
+            self.missing = tuple(header["missing"])
+            return
+        raise EvaluatorError(f"the evaluation server does not start within {_START_SECONDS:g} s")
+
+    async def _cancel(self, sent: bool) -> None:
+        """Have the running evaluation killed; a server that does not confirm it at once is stopped."""
+        with trio.CancelScope(shield=True):
+            if sent:
+                with trio.move_on_after(_STOP_SECONDS):
+                    try:
+                        await self._send({"cancel": True})
+                        await self._receive()
+                        return
+                    except ServerDied:
+                        pass
+            await self.stop()
+
+    async def _send(self, header: Mapping[str, Any]) -> None:
+        try:
+            await self._stream.send_all(wire.pack(header))
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            raise ServerDied(self._last_words()) from None
+
+    async def _receive(self) -> wire.Message:
+        while (message := self._inbox.take()) is None:
+            try:
+                data = await self._stream.receive_some(1 << 18)
+            except (trio.BrokenResourceError, trio.ClosedResourceError):
+                data = b""
+            if not data:
+                raise ServerDied(self._last_words())
+            self._inbox.feed(data)
+        return message
+
+    async def _await_end_of_stream(self) -> None:
+        try:
+            while await self._stream.receive_some(1 << 18):
+                pass
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            pass
+
+    async def _ended(self, seconds: float) -> bool:
+        """Wait for the process and reap it."""
+        with trio.move_on_after(seconds):
+            descriptor = os.pidfd_open(self._process.pid)
+            try:
+                await trio.lowlevel.wait_readable(descriptor)
+            finally:
+                os.close(descriptor)
+            self._process.wait()
+            return True
+        return False
+
+    def _last_words(self) -> str:
+        if self._log.closed:
+            return "it was stopped"
+        self._log.seek(0, os.SEEK_END)
+        self._log.seek(max(0, self._log.tell() - 2000))
+        lines = self._log.read().decode("utf-8", "replace").strip().splitlines()
+        return one_line(lines[-1]) if lines else "it ended without a word"
