@@ -23,19 +23,21 @@ Result = TypeVar("Result")
 
 
 class Bridge:
-    """The loop; `start` before the first call, `stop` after the last."""
+    """The loop; the first call starts it, `stop` ends it."""
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
 
-    def start(self) -> None:
-        """Start the loop; returns at once."""
+    def _started(self) -> asyncio.AbstractEventLoop:
+        if self._loop is not None:
+            return self._loop
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(
             target=self._run, args=(self._loop,), name="evolve-models", daemon=True
         )
         self._thread.start()
+        return self._loop
 
     @staticmethod
     def _run(loop: asyncio.AbstractEventLoop) -> None:
@@ -47,10 +49,8 @@ class Bridge:
 
     async def call(self, function: Callable[..., Coroutine[Any, Any, Result]], *args: Any) -> Result:
         """Run `function(*args)` on the loop and wait for it; cancelling the wait cancels the task."""
-        if self._loop is None:
-            raise RuntimeError("the bridge was not started")
         token, done = trio.lowlevel.current_trio_token(), trio.Event()
-        future = asyncio.run_coroutine_threadsafe(function(*args), self._loop)
+        future = asyncio.run_coroutine_threadsafe(function(*args), self._started())
 
         def wake(_: concurrent.futures.Future[Result]) -> None:
             with contextlib.suppress(trio.RunFinishedError):

@@ -65,7 +65,7 @@ class _Question:
 
 
 class Gateway:
-    """A pool of models behind one method; use it as an async context manager under trio."""
+    """A pool of models behind one method, under trio; `async with` or `aclose` ends what it started."""
 
     def __init__(
         self,
@@ -87,12 +87,15 @@ class Gateway:
         self._hosted = HostedClient()
 
     async def __aenter__(self) -> Self:
-        self._bridge.start()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close the connections and end the thread; a later call would start anew."""
         await self._bridge.stop(self._direct.close, self._hosted.close)
 
     async def complete(

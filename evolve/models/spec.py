@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -71,7 +72,7 @@ DEFAULTS = {
 BARE = {"gpt-": "openai", "o1": "openai", "o3": "openai", "o4": "openai", "claude-": "anthropic"}
 
 
-def default_pool(env: Mapping[str, str]) -> tuple[ModelSpec, ...]:
+def default_pool(env: Mapping[str, str] = os.environ) -> tuple[ModelSpec, ...]:
     """One small model of the first provider whose key is in the environment; empty without any key."""
     for variable, model in DEFAULTS.items():
         if env.get(variable, "").strip():
@@ -87,7 +88,7 @@ def provider(spec: ModelSpec) -> str | None:
     return next((name for start, name in BARE.items() if spec.model.startswith(start)), None)
 
 
-def missing_key(spec: ModelSpec, env: Mapping[str, str]) -> str | None:
+def missing_key(spec: ModelSpec, env: Mapping[str, str] = os.environ) -> str | None:
     """One line that names the variable to set, or None if nothing is known to be missing."""
     variable, others = spec.api_key_env, tuple[str, ...]()
     if variable is None and not spec.direct:
@@ -97,7 +98,7 @@ def missing_key(spec: ModelSpec, env: Mapping[str, str]) -> str | None:
     return f"model {spec.model} needs a key: set {variable} in the environment"
 
 
-def unavailable(pool: Sequence[ModelSpec], env: Mapping[str, str]) -> str | None:
+def unavailable(pool: Sequence[ModelSpec], env: Mapping[str, str] = os.environ) -> str | None:
     """Why no operator that needs a model can run, in one line; None if one can."""
     if not pool:
         pool = default_pool(env)

@@ -34,7 +34,7 @@ def path_named(line: str, known: Container[str]) -> str | None:
     text = line.strip()
     bare = LABEL.sub("", LEAD.sub("", text), count=1).strip("*").strip()
     bare = LABEL.sub("", bare, count=1).removesuffix(":").strip("*").strip()
-    ticked = TICKED.findall(text)
+    ticked: list[str] = TICKED.findall(text)
     options = [text, bare, bare.strip("`\"'"), *(ticked if len(ticked) == 1 else [])]
     options = [_without_dots(option) for option in options]
     for option in options:

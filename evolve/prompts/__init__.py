@@ -1,0 +1,30 @@
+"""Prompts: templates as files beside this one, and the quoting of everything that is not ours.
+
+Text that comes from files, evaluators, candidates or models stands inside a fence that is longer than
+any fence in it, under a first line that calls it data and names its origin, so that it can neither end
+its own quotation nor pass for an instruction.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+from string import Template
+
+
+def render(name: str, **values: str) -> str:
+    """The template `name` with its `$placeholders` filled in."""
+    template = files(__name__).joinpath(f"{name}.md").read_text(encoding="utf-8")
+    return Template(template).substitute(values).strip() + "\n"
+
+
+def fence_for(text: str, least: int = 3) -> str:
+    """A fence of backticks longer than any run of them in `text`."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    return "`" * max(least, longest + 1)
+
+
+def quoted(text: str, origin: str) -> str:
+    """Text of others as a block of data; `origin` is a word of ours."""
+    fence = fence_for(text, 4)
+    return f"{fence} data: {origin}\n{text}\n{fence}"
