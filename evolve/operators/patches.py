@@ -9,15 +9,14 @@ asks again for what was open, in order, and gets the same patches.
 from __future__ import annotations
 
 import fnmatch
-import os
 import re
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from archives.errors import ConfigError, StoreError
+from archives.git import Git, GitError
 from archives.records import Candidate, Proposal
 from evolve.operators.base import Draft, Exhausted, Order, Refused, Source, Waiting
 
@@ -50,6 +49,7 @@ class Patches:
         self.root = root
         self.folder = root / folder if folder else None
         self.branches = tuple(branches)
+        self._git = Git(root / ".git")
         self._in_flight: dict[int, str] = {}
         self._results: dict[str, str | None] = {}
 
@@ -80,7 +80,8 @@ class Patches:
                 parent = self._parent(patch, wanted, patches)
         self._in_flight[order.number] = patch.key
         try:
-            tree = source.store.apply_patch(parent, data)
+            # A branch that equals the base is an empty diff, which git would call corrupt.
+            tree = source.store.apply_patch(parent, data) if data or patch.path else parent
         except StoreError as error:
             raise Refused(f"{patch.title} does not apply: {_one_line(error)}", payload=payload) from error
         return Draft(tree=tree, parent=parent, summary=patch.title, payload=payload)
@@ -125,9 +126,7 @@ class Patches:
     def _branches(self) -> list[_Patch]:
         if not self.branches:
             return []
-        listing = self._git("for-each-ref", "--format=%(objectname) %(refname)", "refs/heads").decode(
-            "utf-8", "replace"
-        )
+        listing = self._git.run("for-each-ref", "--format=%(objectname) %(refname)", "refs/heads").decode()
         found = []
         for line in sorted(listing.splitlines(), key=lambda line: line.partition(" ")[2]):
             tip, _, ref = line.partition(" ")
@@ -137,45 +136,13 @@ class Patches:
         return found
 
     def _read(self, patch: _Patch, base: Candidate) -> bytes:
-        if patch.path is not None:
-            try:
+        try:
+            if patch.path is not None:
                 return patch.path.read_bytes()
-            except OSError as error:
-                raise Refused(
-                    f"{patch.title} cannot be read: {error.strerror}", payload={"patch": patch.key}
-                ) from error
-        return self._git(
-            "diff",
-            "--binary",
-            "--full-index",
-            "--no-ext-diff",
-            "--no-textconv",
-            "--no-renames",
-            base.commit,
-            patch.tip,
-        )
-
-    def _git(self, *words: str) -> bytes:
-        kept = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
-        scrubbed = {
-            "GIT_CONFIG_NOSYSTEM": "1",
-            "GIT_CONFIG_GLOBAL": os.devnull,
-            "GIT_OPTIONAL_LOCKS": "0",
-            "LC_ALL": "C",
-        }
-        safe = ("-c", "safe.directory=*", "-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
-        plain = ("-c", "diff.noprefix=false", "-c", "diff.mnemonicPrefix=false", "-c", "core.quotePath=true")
-        done = subprocess.run(
-            ["git", *safe, *plain, "-C", str(self.root), *words],
-            capture_output=True,
-            env=kept | scrubbed,
-            check=False,
-        )
-        if done.returncode:
-            raise Refused(
-                f"git {words[0]} failed in {self.root}: {_one_line(done.stderr.decode('utf-8', 'replace'))}"
-            )
-        return done.stdout
+            return self._git.run("diff-tree", "-r", "-p", "--binary", "--full-index", base.commit, patch.tip)
+        except (OSError, GitError) as error:
+            reason = f"{patch.title} cannot be read: {_one_line(error)}"
+            raise Refused(reason, payload={"patch": patch.key}) from error
 
 
 def _one_line(error: object) -> str:

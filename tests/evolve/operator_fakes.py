@@ -96,7 +96,15 @@ class Bench:
             changed = self.store.changed_paths(order.parent.id, tree)
             ids = (order.parent.id,)
             self.candidates[tree] = Candidate(
-                tree, tree[:8], len(self.candidates), ids, order.number, operator.name, draft.summary, {}, changed
+                tree,
+                tree[:8],
+                len(self.candidates),
+                ids,
+                order.number,
+                operator.name,
+                draft.summary,
+                {},
+                changed,
             )
         candidate = self.candidates[tree]
         merit = self.merits.setdefault(tree, self.merit_of(self.files(candidate)))

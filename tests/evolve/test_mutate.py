@@ -77,7 +77,11 @@ def test_docstrings_imports_and_annotations_stay():
     b, operator = bench(), Mutate()
     for number in range(1, 120):
         new = (operator.propose(b.order(number), b.source).changes["packing.py"] or b"").decode()
-        for line in ('"""A priority function, version 1."""', "import math", "from operator import add as plus"):
+        for line in (
+            '"""A priority function, version 1."""',
+            "import math",
+            "from operator import add as plus",
+        ):
             assert line in new.splitlines()
         assert '"""Return 3 things."""' in new
         assert "def priority(item: float, bins: list[float]) -> list[float]:" in new
@@ -141,7 +145,8 @@ def test_only_marked_blocks_are_edited():
 
 
 def test_marked_blocks_inside_a_function_are_found():
-    text = "def f(a):\n    b = a + 1\n    # EVOLVE-BLOCK-START\n    b = b * 2\n    # EVOLVE-BLOCK-END\n    return b - 3\n"
+    inside = "    # EVOLVE-BLOCK-START\n    b = b * 2\n    # EVOLVE-BLOCK-END\n"
+    text = f"def f(a):\n    b = a + 1\n{inside}    return b - 3\n"
     for number in range(1, 30):
         new = one(bench(text), number)
         assert "b = a + 1" in new

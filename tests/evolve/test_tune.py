@@ -92,7 +92,11 @@ def test_only_marked_blocks_are_touched_where_there_are_any():
         ("a.toml", '[x.1]\nv = "1.2"\nn = 5 # 7\nratio = -0.5\nl = [1, 2.5]\n', ["5", "-0.5", "1", "2.5"]),
         ("a.yaml", "rate: 0.25\nversion: 1.2.3\nday: 2024-01-02\nat: 12:30\n# 4\n", ["0.25"]),
         ("a.json", '{"a1": 5, "b": [-2.5], "c": "3"}', ["5", "-2.5"]),
-        ("a.c", "#define N 10\nfloat x = 0.5f; // 3\ny = a[2]-4; z = 0x1F; w1 = 7;\n", ["10", "0.5", "4", "7"]),
+        (
+            "a.c",
+            "#define N 10\nfloat x = 0.5f; // 3\ny = a[2]-4; z = 0x1F; w1 = 7;\n",
+            ["10", "0.5", "4", "7"],
+        ),
         ("a.js", 'const k = 1e-3; s = "4"; /* 5 */\n', ["1e-3"]),
         ("solve.sh", "#!/bin/sh\nfactor=2\nread -r x < data 2>/dev/null\necho $1\n", ["2"]),
         ("a.txt", "007 1.2.3.4 v2 #12\n", []),
