@@ -83,7 +83,7 @@ def lond_level(gate: int, promotions: int, alpha: float = 0.05) -> float:
         raise ValueError(
             f"gate {gate} after {promotions} promotions; gates count from 1, each promotes once at most"
         )
-    return min(1.0, alpha * gate**-_DECAY / _ZETA * (promotions + 1))
+    return min(1.0, alpha * math.pow(gate, -_DECAY) / _ZETA * (promotions + 1))
 
 
 def standard_error(differences: Sequence[float], clusters: Sequence[Hashable] | None = None) -> float:
@@ -108,7 +108,7 @@ def standard_error(differences: Sequence[float], clusters: Sequence[Hashable] | 
 def t_interval(
     differences: Sequence[float], clusters: Sequence[Hashable] | None = None, level: float = 0.95
 ) -> tuple[float, float] | None:
-    """Two-sided interval for the mean by Student's t, for reports only; None where there is too little."""
+    """Two-sided interval for the mean by Student's t, for reports; None where there is too little."""
     independent = len(differences) if clusters is None else len(set(clusters))
     if independent < 2:
         return None
@@ -118,7 +118,7 @@ def t_interval(
 
 
 def t_quantile(probability: float, freedom: int) -> float:
-    """The value below which a variable with Student's t distribution falls with this probability, in (½, 1)."""
+    """The value below which a variable with Student's t distribution falls with probability in (½, 1)."""
     if not 0.5 < probability < 1 or freedom < 1:
         raise ValueError(f"no quantile for probability {probability} with {freedom} degrees of freedom")
     # With x = freedom / (freedom + t²), twice the upper tail is I_x(freedom / 2, 1/2), which rises with x.
