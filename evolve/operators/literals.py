@@ -18,7 +18,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 MAX_BYTES = 256 * 1024
@@ -140,7 +140,8 @@ def substitute(
             text = (str(int(value)) if literal.integer else repr(value)).encode()
         pieces += [data[at : literal.start], text]
         start = literal.start + shift
-        moved.append(replace(literal, start=start, end=start + len(text), value=value))
+        rest = (literal.integer, literal.name, literal.rank, literal.low, literal.high)
+        moved.append(Literal(start, start + len(text), value, *rest))
         at = literal.end
         shift += len(text) - (literal.end - literal.start)
     pieces.append(data[at:])

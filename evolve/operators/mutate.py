@@ -13,6 +13,7 @@ import random
 import warnings
 from collections import OrderedDict
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from archives.records import Candidate, Proposal
@@ -117,9 +118,14 @@ def acceptable(old: bytes, new: bytes) -> bool:
             warnings.simplefilter("ignore")
             tree = ast.parse(new)
             compile(tree, "mutated", "exec", dont_inherit=True)
-            return ast.dump(tree) != ast.dump(ast.parse(old))
+            return ast.dump(tree) != _meaning(old)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
+
+
+@lru_cache(maxsize=16)
+def _meaning(text: bytes) -> str:
+    return ast.dump(ast.parse(text))
 
 
 def _edit(tree: SyntaxTree, stock: list[Any], draw: random.Random) -> tuple[str, list[str]] | None:

@@ -31,6 +31,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evolve.operators.coordinates import Axis
+from evolve.operators.numerics import numpy, optimiser
 
 SEPARABLE_ABOVE = 60
 MAX_PROBED = 24
@@ -243,29 +244,23 @@ class Distribution:
         self.finished = not judged or tiny or self.lost > self.patience or bool(self.cma.should_stop())
 
     def _restart(self, centre: Sequence[float]) -> None:
-        import numpy
-        from cmaes import CMA, SepCMA
-
         self.centre = tuple(centre)
         self.batch = []
         self.lost = 0
-        kind = SepCMA if self.size > SEPARABLE_ABOVE else CMA
-        self.cma = kind(mean=numpy.zeros(self.size), sigma=self.sigma, population_size=self.members, seed=0)
+        kind = optimiser(separable=self.size > SEPARABLE_ABOVE)
+        self.cma = kind(mean=numpy().zeros(self.size), sigma=self.sigma, population_size=self.members, seed=0)
 
     def _inner(self, point: Sequence[float]) -> Any:
-        import numpy
-
-        y = numpy.zeros(self.size)
+        y = numpy().zeros(self.size)
         for place, index in enumerate(self.active):
             y[place] = (point[index] - self.centre[place]) / self.spread[place]
         return y
 
     def _length(self, y: Any) -> float:
         """Mahalanobis length of a point from the mean."""
-        import numpy
-
+        np = numpy()
         away = (y - self.cma.mean) / self.cma._sigma
         covariance = self.cma._C
         if covariance.ndim == 1:
-            return float(numpy.sqrt(numpy.sum(away**2 / numpy.maximum(covariance, 1e-300))))
-        return float(numpy.sqrt(max(float(away @ numpy.linalg.solve(covariance, away)), 0.0)))
+            return float(np.sqrt(np.sum(away**2 / np.maximum(covariance, 1e-300))))
+        return float(np.sqrt(max(float(away @ np.linalg.solve(covariance, away)), 0.0)))
