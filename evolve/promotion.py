@@ -47,7 +47,7 @@ Scores = float | Mapping[str, float]
 """One score, or the scores by case, with the sign the evaluator gave them."""
 
 BASELINE_REPEATS = 5
-"""Evaluations of the baseline, under different seeds, to ask `looks_noisy` of: two equal runs prove nothing."""
+"""Evaluations of the baseline, under different seeds, for `looks_noisy`: two equal runs prove nothing."""
 
 ROUNDING = 1e-12
 """Relative difference below which two floating-point scores are the same score."""
@@ -185,8 +185,8 @@ def holdout_allows(
     """Whether the sealed holdout lets a promotion pass, and why.
 
     A deterministic score must not be worse. Under noise half of all equally good challengers would fail that,
-    so with scores by case the mean may be worse by up to one standard error of the paired differences; a single
-    score says nothing of its noise and is held to the plain rule.
+    so with scores by case the mean may be worse by up to one standard error of the paired differences. A score
+    without cases says nothing of its noise and is held to the plain rule.
 
     Args:
         challenger: Its holdout score, or scores by case.
