@@ -53,11 +53,14 @@ def leading(answer: Lineage) -> set[str]:
 
 def tree(answer: Lineage, shown: Collection[str], console: Console) -> Tree:
     """The steps among the candidates in `shown`, as a tree along first parents."""
-    into = {edge.child: edge for edge in answer.edges if edge.kind == "parent" and edge.parent in shown}
+    into: dict[str, Edge] = {}
+    for edge in answer.edges:
+        if edge.kind in ("parent", "crossover") and edge.parent in shown:
+            into.setdefault(edge.child, edge)
     partners = {edge.child: edge.parent for edge in answer.edges if edge.kind == "crossover"}
     forks: dict[str, int] = defaultdict(int)
-    for child, edge in into.items():
-        forks[edge.parent] += child in shown
+    for child, step in into.items():
+        forks[step.parent] += child in shown
     deepest = max((console.width - _LABEL) // _INDENT, 1)
     plain = console.options.ascii_only
     root = Tree("", hide_root=True, guide_style="dim")

@@ -97,13 +97,12 @@ def campaigns(console: Console, answer: Campaigns) -> None:
     if not answer.campaigns:
         console.print("no campaigns yet; `evolve init` and `evolve run` start one")
         return
-    heads = ("campaign", "state", "proposals", "evaluations", "baseline", "best", "why")
-    table = columns(*heads, right=heads[2:6], wide="why")
+    heads = ("campaign", "state", "evaluations", "baseline", "best", "why")
+    table = columns(*heads, right=heads[2:5], wide="why")
     for one in answer.campaigns:
         table.add_row(
             line(one.campaign),
             Text(one.state or "unreadable", style=_STATE_STYLES.get(one.state or "dead", "")),
-            str(one.proposals),
             str(one.evaluations),
             number(one.baseline_score),
             number(one.best_score),

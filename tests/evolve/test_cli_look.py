@@ -246,7 +246,7 @@ def test_text_of_candidates_is_shown_and_not_obeyed(
     out = evolve(capsys, "-C", made.root, *arguments).out
     assert out.strip()
     assert not [letter for letter in out if letter != "\n" and not letter.isprintable()]
-    if arguments[0] == "show" and arguments[1] != "base":
+    if arguments == ["show", made.ids["hostile"]]:
         assert "[bold red]x[/]" in out
         assert ":smile:" in out
 
