@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from archives.store import Store
-
 from archives.errors import ConfigError, EvolveError
 from archives.reader import Reader
 from archives.records import Candidate, Decision, Evaluation, Proposal
+from archives.store import Store
 from evolve.answering.campaigns import ranked
 from evolve.answers import Attempt, Best, Case, Diff, Judgement, Show
 from evolve.derived import look

@@ -14,9 +14,8 @@ from evolve.cli.inspect import looking, print_json
 from evolve.cli.place import Place, json_option
 
 if TYPE_CHECKING:
-    from archives.store import Store
-
     from archives.records import Candidate
+    from archives.store import Store
 
 
 @click.command()
