@@ -201,6 +201,19 @@ def copy_objects(source: Git, target: Git, names: bytes) -> None:
             raise GitError("index-pack", errors, indexer.returncode)
 
 
+def discover(folder: Path, *arguments: str) -> str:
+    """Runs a git command that finds its repository by itself, from a folder upwards.
+
+    Raises:
+        GitError: It ended with anything but 0.
+    """
+    with start(arguments, environ(), folder, subprocess.DEVNULL, subprocess.PIPE, subprocess.PIPE) as process:
+        output, errors = process.communicate()
+    if process.returncode != 0:
+        raise GitError(arguments[0], errors, process.returncode)
+    return text(output)
+
+
 def text(output: bytes) -> str:
     """Git's output as text; bytes that are not UTF-8, as names may have, survive a round trip."""
     return output.decode("utf-8", "surrogateescape")

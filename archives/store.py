@@ -37,6 +37,7 @@ from archives.errors import StoreError
 from archives.git import Git, GitError, text
 from archives.locks import locked
 from archives.objects import Objects, refusals
+from archives.plans import Hidden, Plan, plan
 
 CHAMPION = "refs/heads/champion"
 _NOTHING = "0" * 40
@@ -210,6 +211,11 @@ class Store:
             self._run("read-tree", name, variables=index)
             self._run("apply", "--cached", "--whitespace=nowarn", "-", stdin=patch, variables=index)
             return text(self._run("write-tree", variables=index)).strip()
+
+    def plan(self, tree: str, hidden: Hidden | None = None, known: Plan | None = None) -> Plan:
+        """What a checkout of a tree holds, with what `known` has of it taken over."""
+        with refusals(self.path):
+            return plan(self._objects, self._objects.tree(tree), hidden, known)
 
     def champion(self) -> str | None:
         """The commit of the champion."""
