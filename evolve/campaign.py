@@ -167,7 +167,9 @@ def create_campaign(start: Path, config: Config, home: Path | None = None, prefi
     folder = campaigns_folder(repository.common_dir, home)
     layout = Layout(folder / (config.campaign.name or default_name(repository, prefix)))
     if layout.home.exists():
-        raise ConfigError(f"campaign {layout.name} exists in {folder}; run it, or choose another campaign.name")
+        raise ConfigError(
+            f"campaign {layout.name} exists in {folder}; run it, or choose another campaign.name"
+        )
     folder.mkdir(parents=True, exist_ok=True)
     _sweep(folder, layout.name)
     draft = Layout(Path(tempfile.mkdtemp(prefix=f".{layout.name}.", dir=folder)) / layout.name)
@@ -198,7 +200,13 @@ def default_name(repository: Repository, prefix: str) -> str:
 
 
 def _first_records(
-    layout: Layout, store: Store, repository: Repository, config: Config, base: str, prefix: str, paths: list[str]
+    layout: Layout,
+    store: Store,
+    repository: Repository,
+    config: Config,
+    base: str,
+    prefix: str,
+    paths: list[str],
 ) -> None:
     tree = store.tree_of(base)
     candidate = Candidate(
@@ -219,6 +227,7 @@ def _first_records(
         "base": tree,
         "base_commit": base,
         "base_time": store.time_of(base),
+        "depth": config.archive.depth or 1,
         "state": "stopped",
         "reason": "not started yet",
         **changeable_facts(config),
@@ -241,14 +250,14 @@ def changeable_facts(config: Config) -> dict[str, Any]:
     from archives.measures import DEFAULT_AXES
 
     axes = [m.model_dump() for m in config.archive.measures] or [
-        {"name": a.name, "bins": a.bins, "low": a.low, "high": a.high, "values": a.values} for a in DEFAULT_AXES
+        {"name": a.name, "bins": a.bins, "low": a.low, "high": a.high, "values": a.values}
+        for a in DEFAULT_AXES
     ]
     return {
         "config": config.model_dump(mode="json"),
         "direction": config.evaluator.direction,
         "objective": config.evaluator.objective,
         "axes": axes,
-        "depth": config.archive.depth or 1,
         "budget": config.budget.limits(),
     }
 
@@ -286,7 +295,9 @@ def list_campaigns(start: Path, home: Path | None = None) -> list[Campaign]:
             facts = reader.settings()
         if Path(facts["repository"]).resolve() != repository.root.resolve() and home is not None:
             continue
-        campaign = Campaign(repository, layout, configuration.parse(facts["config"], "the journal"), facts["prefix"])
+        campaign = Campaign(
+            repository, layout, configuration.parse(facts["config"], "the journal"), facts["prefix"]
+        )
         found.append((facts["created"], place.name, campaign))
     return [campaign for _, _, campaign in sorted(found, key=lambda item: item[:2])]
 

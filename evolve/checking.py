@@ -55,7 +55,9 @@ async def _try(campaign: Campaign) -> list[Outcome]:
     cases = None if config.evaluator.cases is None else tuple(config.evaluator.cases)
     outcomes: list[Outcome] = []
     started = trio.current_time()
-    async with Bench(campaign.store, campaign.layout, evaluator_spec(campaign), campaign.prefix, hidden, 1) as bench:
+    async with Bench(
+        campaign.store, campaign.layout, evaluator_spec(campaign), campaign.prefix, hidden, 1
+    ) as bench:
         for seed in range(RUNS):
             outcomes.append(await bench.judge(base, Request(base.id, cases=cases, seed=seed)))
             if outcomes[-1].verdict != "judged" or trio.current_time() - started > TIME_CAP:
@@ -110,7 +112,10 @@ def _findings(campaign: Campaign, outcomes: list[Outcome]) -> list[Remark]:
 
 def _estimate(config: Config, outcomes: list[Outcome], prompt_bytes: int) -> dict[str, float]:
     limits = config.budget.limits()
-    runs = min(limits.get("evaluations", float("inf")), limits.get("proposals", float("inf")) * config.evaluator.repeats)
+    runs = min(
+        limits.get("evaluations", float("inf")),
+        limits.get("proposals", float("inf")) * config.evaluator.repeats,
+    )
     estimate: dict[str, float] = {}
     seconds = statistics.fmean(o.seconds for o in outcomes)
     if runs != float("inf"):
@@ -146,9 +151,10 @@ def _machine() -> list[Remark]:
 
     found = []
     if sqlite3.sqlite_version_info < (3, 37):
-        found.append(Remark(kind="sqlite", text=f"SQLite {sqlite3.sqlite_version} is too old; 3.37 is needed"))
+        found.append(
+            Remark(kind="sqlite", text=f"SQLite {sqlite3.sqlite_version} is too old; 3.37 is needed")
+        )
     free = shutil.disk_usage(Path.cwd()).free
     if free < 2**30:
         found.append(Remark(kind="disk", text=f"only {free // 2**20} MiB are free here; campaigns need room"))
     return found
-

@@ -17,7 +17,6 @@ from archives.grid import Axis
 from archives.journal import Journal
 from archives.reader import Reader
 from archives.records import Proposal, Setting
-from archives.store import Store
 from evaluators.spec import EvaluatorSpec
 from evolve.bench import Bench
 from evolve.budget import Budget
@@ -118,7 +117,7 @@ async def _assembled(
         population = Population(
             config.evaluator.direction,
             [Axis(**axis) for axis in facts["axes"]],
-            _depth(config, facts),
+            facts["depth"],
             facts.get("noise", 0.0),
         )
         population.load(reader.candidates(), reader.evaluations(), reader.champions())
@@ -143,7 +142,9 @@ async def _assembled(
                 base_time=facts["base_time"],
                 operators=operators,
                 policies=policies,
-                operator_choice=Choice({name: config.operators.shares().get(name, 1.0) for name in operators}),
+                operator_choice=Choice(
+                    {name: config.operators.shares().get(name, 1.0) for name in operators}
+                ),
                 policy_choice=Choice(dict.fromkeys(policies, 1.0)),
                 rule="evalue" if facts.get("rule") == "evalue" else "strict",
                 next_ids=_next_ids(reader),
@@ -165,13 +166,13 @@ def _bench(campaign: Campaign) -> Bench:
     )
 
 
-def _depth(config: Config, facts: dict[str, Any]) -> int:
-    return config.archive.depth or (4 if facts.get("rule") == "evalue" else 1)
-
-
 def _spent(reader: Reader, facts: dict[str, Any]) -> dict[str, float]:
     counts = reader.counts()
-    spent = {"proposals": counts.proposals, "evaluations": counts.counted, "wall": facts.get("wall_spent", 0.0)}
+    spent = {
+        "proposals": counts.proposals,
+        "evaluations": counts.counted,
+        "wall": facts.get("wall_spent", 0.0),
+    }
     for call in reader.calls():
         spent["tokens"] = spent.get("tokens", 0) + call.prompt_tokens + call.completion_tokens
         spent["usd"] = spent.get("usd", 0) + (call.usd or 0)

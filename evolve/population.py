@@ -38,9 +38,12 @@ class Standing:
 class Population:
     """Candidates, their standing, the archive and the champions of one campaign."""
 
-    def __init__(self, direction: Direction, axes: Sequence[Axis], depth: int = 1, noise: float = 0.0) -> None:
+    def __init__(
+        self, direction: Direction, axes: Sequence[Axis], depth: int = 1, noise: float = 0.0
+    ) -> None:
         self.sign = 1.0 if direction == "maximize" else -1.0
         self.candidates: dict[str, Candidate] = {}
+        self._axes = tuple(axes)
         self.grid = Grid(axes, depth, noise=noise)
         self.champions: list[Champion] = []
         self._standings: dict[str, Standing] = {}
@@ -66,6 +69,14 @@ class Population:
         placed = self.grid.add(Entry(candidate.id, merit, standing.measures, standing.count))
         if standing.count == 1:
             standing.placement = placed.status
+
+    def relay(self, depth: int, noise: float) -> None:
+        """Lay the archive out anew: other depth, other noise, the same candidates in the same order."""
+        entries = [
+            Entry(candidate, self.sign * s.score, s.measures, s.count) for candidate, s in self._standings.items()
+        ]
+        self.grid = Grid.rebuild(self._axes, depth, entries, noise)
+        self._elites = (-1, [])
 
     def standing(self, candidate: str) -> Standing | None:
         """What is known of a judged candidate; None where it was not judged."""
@@ -120,7 +131,10 @@ class Population:
         return min(shared)[2] if shared else None
 
     def load(
-        self, candidates: Iterable[Candidate], evaluations: Iterable[Evaluation], champions: Iterable[Champion]
+        self,
+        candidates: Iterable[Candidate],
+        evaluations: Iterable[Evaluation],
+        champions: Iterable[Champion],
     ) -> None:
         """Rebuild from the journal."""
         for candidate in candidates:

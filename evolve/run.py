@@ -11,7 +11,7 @@ import trio
 from archives.crashpoints import reach
 from archives.journal import Journal
 from archives.reader import Reader
-from archives.records import Basis, Candidate, Evaluation, Event, Proposal, Purpose, Record, Split
+from archives.records import Basis, Candidate, Evaluation, Event, Proposal, Purpose, Record, Setting, Split
 from archives.store import Store
 from evaluators.contract import Outcome, Request
 from evolve.bench import Bench
@@ -24,6 +24,8 @@ from evolve.population import Population
 from evolve.waiting import outcome
 
 Rule = Literal["strict", "evalue"]
+NOISY_DEPTH = 4
+"""Candidates kept in a cell where one evaluation proves little."""
 
 
 @dataclass(slots=True)
@@ -123,9 +125,7 @@ class Run:
     ) -> Evaluation:
         """Judge a candidate once and journal the evaluation before anything else happens with it."""
         cases = self.config.holdout.cases if split == "holdout" else self.config.evaluator.cases
-        request = Request(
-            candidate.id, split=split, seed=seed, cases=None if cases is None else tuple(cases)
-        )
+        request = Request(candidate.id, split=split, seed=seed, cases=None if cases is None else tuple(cases))
         found = await self.bench.judge(candidate, request)
         evaluation = evaluation_of(
             found, self.number("evaluation"), candidate.id, proposal, purpose, seed, split
@@ -138,6 +138,13 @@ class Run:
         self.population.hear(evaluation)
         self.listener("evaluation", evaluation)
         return evaluation
+
+    async def settle_rule(self, rule: Rule, noise: float) -> None:
+        """Take a promotion rule, and lay the archive out for the noise there is."""
+        self.rule = rule
+        depth = self.config.archive.depth or (NOISY_DEPTH if rule == "evalue" else 1)
+        self.population.relay(depth, noise)
+        await self.record(Setting("rule", rule), Setting("noise", noise), Setting("depth", depth))
 
     def hold(self, proposal: int, evaluations: int) -> bool:
         """Reserve evaluations for a proposal; False if they do not fit in the budget."""

@@ -7,7 +7,7 @@ import statistics
 import trio
 
 from archives.errors import EvaluatorError
-from archives.records import Evaluation, Setting
+from archives.records import Evaluation
 from evolve.promotion import looks_noisy
 from evolve.run import Rule, Run
 
@@ -38,22 +38,18 @@ async def baseline(run: Run) -> None:
         done[seed] = evaluation
     if not done:
         raise EvaluatorError("budget.evaluations leaves none for the base; raise it")
-    run.rule = await _rule(run, [done[seed] for seed in sorted(done)], automatic)
+    if run.reader.setting("rule") is None:
+        await _find_rule(run, [done[seed] for seed in sorted(done)], automatic)
 
 
-async def _rule(run: Run, looks: list[Evaluation], automatic: bool) -> Rule:
-    """The rule for this evaluator, written down once."""
-    stored = run.reader.setting("rule")
-    if stored in ("strict", "evalue"):
-        return "evalue" if stored == "evalue" else "strict"
+async def _find_rule(run: Run, looks: list[Evaluation], automatic: bool) -> None:
     scores = [e.score for e in looks if e.score is not None]
     noisy = looks_noisy(scores)
     rule: Rule = "evalue" if run.config.promotion.rule == "evalue" or (automatic and noisy) else "strict"
     noise = statistics.stdev(scores) if len(scores) > 1 else 0.0
-    await run.record(Setting("rule", rule), Setting("noise", noise))
+    await run.settle_rule(rule, noise)
     spread = f"spread {noise:.3g} over {len(scores)} runs" if len(scores) > 1 else "judged once"
     await run.tell("baseline", f"{scores[0]:.6g} ({spread}); rule {rule}")
-    return rule
 
 
 def _complaint(evaluation: Evaluation) -> str:

@@ -55,9 +55,7 @@ async def _draft(run: Run, operator: Operator, proposal: Proposal) -> Draft:
         try:
             if operator.is_async:
                 return await operator.propose_async(order, run.source)  # type: ignore[attr-defined, no-any-return]
-            return await trio.to_thread.run_sync(
-                operator.propose, order, run.source, limiter=_one_offline
-            )
+            return await trio.to_thread.run_sync(operator.propose, order, run.source, limiter=_one_offline)
         except Waiting as reason:
             if run.in_flight <= 1:
                 raise Refused(f"{reason}, and nothing is in flight that could bring it") from None

@@ -1,0 +1,210 @@
+"""Challenge: a candidate that looks better than the champion has to show it.
+
+Challenges are decided one after the other, because each one may change whom the next has to beat. The decision and
+the new champion are one transaction of the journal; the champion's ref in the store follows it, and is put right when
+a campaign is resumed. A challenge that a kill cut short is held again, with the evaluations it had.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from archives.crashpoints import reach
+from archives.errors import StoreError
+from archives.records import Champion, Decision, Evaluation, Proposal, Purpose, Split
+from evolve.promotion import (
+    Gate,
+    Guard,
+    Levels,
+    Pair,
+    Ruling,
+    Scores,
+    guarded,
+    guards,
+    holdout_allows,
+    looks_noisy,
+    strict,
+)
+from evolve.run import Run
+
+SEEDS_PER_GATE = 1_000_000
+
+
+def challenges(run: Run, proposal: Proposal) -> bool:
+    """Whether the proposal's candidate looks better than the champion."""
+    if proposal.outcome != "candidate" or proposal.candidate is None:
+        return False
+    gain = run.gain(proposal.candidate, run.population.champion.candidate)
+    return gain is not None and gain > 0
+
+
+async def challenge(run: Run, proposal: Proposal) -> None:
+    """Decide whether the proposal's candidate becomes champion, and keep the evidence."""
+    if not challenges(run, proposal) or proposal.candidate is None:
+        return
+    bout = Bout(run, proposal, proposal.candidate)
+    ruling = await bout.second_look()
+    if ruling is None:
+        ruling = await bout.compare() if run.rule == "strict" else await bout.gate()
+    if ruling.promoted and run.config.holdout.present:
+        ruling = await bout.holdout(ruling)
+    await _decide(run, proposal, proposal.candidate, ruling)
+
+
+class Bout:
+    """One challenger against the champion of the moment."""
+
+    def __init__(self, run: Run, proposal: Proposal, challenger: str) -> None:
+        self.run = run
+        self.proposal = proposal
+        self.challenger = challenger
+        self.champion = run.population.champion.candidate
+
+    async def second_look(self) -> Ruling | None:
+        """Under the automatic rule, see whether a deterministic evaluator says the same again.
+
+        Returns:
+            A refusal, or None where the challenge goes on (perhaps under another rule).
+        """
+        run = self.run
+        if run.rule != "strict" or run.config.promotion.rule != "auto":
+            return None
+        first = self._last(self.challenger)
+        again = await self._judge(self.challenger, "confirm", run.config.evaluator.repeats)
+        if again is None:
+            return Ruling(False, "strict", "the budget leaves no evaluation for a second look")
+        if again.verdict != "judged" or first.score is None or again.score is None:
+            return Ruling(False, "strict", f"at the second look: {again.verdict}: {again.reason}")
+        if looks_noisy([first.score, again.score]):
+            noise = abs(first.score - again.score) / math.sqrt(2)
+            await run.settle_rule("evalue", noise)
+            await run.tell(
+                "noise",
+                f"{first.score:.6g} became {again.score:.6g} at a second look; rule evalue from now on",
+            )
+        return (
+            None
+            if challenges(run, self.proposal)
+            else Ruling(False, run.rule, "no longer ahead at a second look")
+        )
+
+    async def compare(self) -> Ruling:
+        """The strict rule."""
+        run = self.run
+        mine, theirs = run.population.standing(self.challenger), run.population.standing(self.champion)
+        assert mine is not None and theirs is not None  # both have been judged, or there were no challenge
+        return strict(
+            mine.score,
+            theirs.score,
+            int(run.population.sign),
+            run.config.promotion.minimum_gain,
+            self._guards(),
+        )
+
+    async def gate(self) -> Ruling:
+        """The e-value rule: fresh paired runs under seeds of their own until it is decided."""
+        run, table = self.run, self.run.config.promotion
+        decided = [d for d in run.reader.decisions() if d.rule == "evalue"]
+        number = len(decided) + 1
+        gate = Gate(
+            Levels(table.alpha).level(number, sum(d.promoted for d in decided)),
+            table.pairs,
+            None if table.range is None else (table.range[0], table.range[1]),
+            table.minimum_gain,
+            int(run.population.sign),
+        )
+        for turn in range(table.pairs):
+            seed = SEEDS_PER_GATE * number + turn
+            mine = await self._judge(self.challenger, "gate", seed)
+            if mine is not None and mine.verdict in ("failed", "invalid", "tampered"):
+                return Ruling(
+                    False, "evalue", f"{mine.verdict} under seed {seed}: {mine.reason}", gate.evidence()
+                )
+            theirs = None if mine is None else await self._judge(self.champion, "gate", seed)
+            if mine is None or theirs is None:
+                return Ruling(
+                    False, "evalue", "the budget leaves no evaluations for the gate", gate.evidence()
+                )
+            if mine.score is None or theirs.score is None:
+                continue
+            sign = run.population.sign
+            if gate.add(Pair(str(seed), sign * mine.score, sign * theirs.score)) != "undecided":
+                break
+        return guarded(gate.ruling(), self._guards())
+
+    async def holdout(self, ruling: Ruling) -> Ruling:
+        """The holdout's word on a challenger that has passed; it can only forbid."""
+        mine = await self._judge(self.challenger, "gate", 0, "holdout")
+        theirs = await self._judge(self.champion, "gate", 0, "holdout")
+        assert mine is not None and theirs is not None  # holdout runs need no budget
+        if mine.score is None or theirs.score is None:
+            worse = mine if mine.score is None else theirs
+            return replace(ruling, promoted=False, reason=f"holdout: {worse.verdict}: {worse.reason}")
+        noisy = self.run.rule == "evalue"
+        sign = int(self.run.population.sign)
+        allowed, words = holdout_allows(_scores(mine, noisy), _scores(theirs, noisy), sign, noisy)
+        evidence = {**ruling.evidence, "holdout": {"challenger": mine.score, "champion": theirs.score}}
+        joined = f"{ruling.reason}; {words}" if allowed else f"{ruling.reason}, but {words}"
+        return replace(ruling, promoted=allowed, reason=joined, evidence=evidence)
+
+    async def _judge(
+        self, candidate: str, purpose: Purpose, seed: int, split: Split = "search"
+    ) -> Evaluation | None:
+        """Judge once, or find what was judged before; None where the budget has no room."""
+        run = self.run
+        for known in run.reader.evaluations(candidate=candidate, split=split, purpose=purpose):
+            if known.seed == seed and known.verdict != "could_not_judge":
+                return known
+        waiting = run.held.get(self.proposal.number, 0) > 0
+        if split == "search" and not waiting and not run.hold(self.proposal.number, 1):
+            return None
+        return await run.judge(
+            run.population.candidates[candidate], self.proposal.number, purpose, seed, split
+        )
+
+    def _last(self, candidate: str) -> Evaluation:
+        return list(self.run.reader.evaluations(candidate=candidate, split="search"))[-1]
+
+    def _guards(self) -> tuple[Guard, ...]:
+        names = self.run.config.promotion.no_worse
+        if not names:
+            return ()
+        mine, theirs = self._last(self.challenger).metrics, self._last(self.champion).metrics
+        return guards(names, mine, theirs, int(self.run.population.sign))
+
+
+def _scores(evaluation: Evaluation, noisy: bool) -> Scores:
+    """Scores by case where they say the same as the objective and noise makes them worth having."""
+    score = evaluation.score or 0.0
+    cases = {case.name: case.score for case in evaluation.cases}
+    if noisy and len(cases) > 1 and math.isclose(math.fsum(cases.values()) / len(cases), score, rel_tol=1e-9):
+        return cases
+    return score
+
+
+async def _decide(run: Run, proposal: Proposal, challenger: str, ruling: Ruling) -> None:
+    standing = run.population.standing(challenger)
+    before = run.population.champion
+    decision = Decision(
+        id=run.number("decision"),
+        challenger=challenger,
+        champion=before.candidate,
+        proposal=proposal.number,
+        promoted=ruling.promoted,
+        rule=ruling.rule,
+        reason=ruling.reason,
+        evidence={**ruling.evidence, "score": standing.score if standing else None},
+    )
+    champion = Champion(before.version + 1, challenger, decision.id)
+    await run.record(decision, *([champion] if ruling.promoted else []))
+    reach("challenge.decided")
+    if ruling.promoted:
+        run.population.crown(champion)
+        known = run.population.candidates
+        if not run.store.move_champion(known[challenger].commit, known[before.candidate].commit):
+            raise StoreError(
+                f"{run.store.path}: the champion's ref was moved by somebody else; stop what writes there"
+            )
+        reach("challenge.crowned")
+    run.listener("decision", decision)
