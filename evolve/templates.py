@@ -74,8 +74,8 @@ _HEAD = '''\
     """Say how good the candidate is.
 
     candidate_dir: a clean checkout of it. request: a dict with "seed", "split", "cases" and "scratch", a
-    folder that may be written to. Returns a number, or a dict with "score" and, if wanted, "metrics", "cases",
-    "feedback". An exception means that the candidate failed; its text is shown to the next proposer.
+    folder that may be written to. Returns a number, or a dict with "score" and, if wanted, "metrics",
+    "cases", "feedback". An exception means that the candidate failed; its text is shown to the next proposer.
     """
 '''
 
