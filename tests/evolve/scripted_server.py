@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -49,11 +48,10 @@ def fails(status: int, message: str = "trouble", **headers: str) -> Scripted:
 
 @dataclass
 class Seen:
-    """What the server saw: bodies and headers of the requests in order, when, and whether a client hung up."""
+    """What the server saw: bodies and headers of the requests in order, and whether a client hung up."""
 
     bodies: list[dict[str, Any]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
-    times: list[float] = field(default_factory=list)
     hung_up: threading.Event = field(default_factory=threading.Event)
     arrived: threading.Event = field(default_factory=threading.Event)
     address: str = ""
@@ -72,6 +70,7 @@ def server(answer: Callable[[int], Scripted]) -> Iterator[Seen]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        wbufsize = -1
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -79,7 +78,6 @@ def server(answer: Callable[[int], Scripted]) -> Iterator[Seen]:
                 number = len(seen.bodies)
                 seen.bodies.append(body)
                 seen.headers.append(dict(self.headers))
-                seen.times.append(time.time())
             seen.arrived.set()
             self._give(answer(number))
 
@@ -95,6 +93,7 @@ def server(answer: Callable[[int], Scripted]) -> Iterator[Seen]:
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(scripted.body)
+            self.wfile.flush()
             self.close_connection = scripted.claimed is not None
 
         def _wait_for_hang_up(self) -> None:

@@ -121,7 +121,6 @@ class DiffReader:
         while at < len(self.lines) and not boundary(at):
             line = self.lines[at]
             # The blank of an empty context line often gets lost; at the end of a hunk it is no line at all.
-            bare = bare + 1 if not line else 0
             if not line or line[0] == " ":
                 body.append((" ", line[1:]))
             elif line[0] == "-":
@@ -130,6 +129,7 @@ class DiffReader:
                 body.append(("+", line[1:]))
             elif line[0] != "\\":
                 break
+            bare = bare + 1 if not line else 0
             at += 1
         return at, tuple(body[: len(body) - bare])
 

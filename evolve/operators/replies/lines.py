@@ -8,8 +8,8 @@ from collections.abc import Container
 STRAY = re.compile(r"(>{3,}\s*REPLACE|<{3,}\s*(SEARCH|ORIGINAL))\s*")
 SEARCH = re.compile(r"(<{5,})\s*SEARCH\s*")
 FENCE = re.compile(r"(`{3,}|~{3,})([^`]*)")
-LEAD = re.compile(r"(?:(?:#{1,6}|//|[-*+>]|\d+[.)])\s+)+")
-LABEL = re.compile(r"(?:(?:file|path)(?:\s?name)?|new file)\s*:\s*", re.IGNORECASE)
+LEAD = re.compile(r"^(?:(?:#{1,6}|//|[-*+>]|\d+[.)])\s+)+")
+LABEL = re.compile(r"^(?:(?:file|path)(?:\s?name)?|new file)\s*:\s*", re.IGNORECASE)
 TICKED = re.compile(r"`([^`]+)`")
 
 
