@@ -99,25 +99,27 @@ def _by_rank(member: _Member) -> _Rank:
 
 @dataclass(slots=True)
 class _Prior:
-    """Centre of the true merits and σ²/τ², the weight of the centre counted in evaluations."""
+    """What the latest merits say of true ones; independent of the noise, which may become known later."""
 
     centre: float = 0.0
-    weight: float = 0.0
+    spread: float = math.inf
+    looks: float = 0.0
     recent: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=_RECENT))
     due: int = _ENOUGH
 
-    def learn(self, noise: float) -> None:
+    def learn(self) -> None:
+        """Estimate centre and spread of the latest merits, and the mean of 1 / count."""
         merits = sorted(merit for merit, _ in self.recent)
         quarter = len(merits) // 4
-        # The quartiles of a normal distribution are 1.349 standard deviations apart.
-        spread = (merits[-1 - quarter] - merits[quarter]) / 1.349 / noise
-        sampling = math.fsum(1 / count for _, count in self.recent) / len(self.recent)
         self.centre = merits[len(merits) // 2]
-        self.weight = 1 / max(spread * spread - sampling, 0.01)
+        # The quartiles of a normal distribution are 1.349 standard deviations apart.
+        self.spread = (merits[-1 - quarter] - merits[quarter]) / 1.349
+        self.looks = math.fsum(1 / count for _, count in self.recent) / len(self.recent)
 
-    def estimate(self, entry: Entry) -> float:
-        share = entry.count / (entry.count + self.weight)
-        return share * entry.merit + (1 - share) * self.centre
+    def weight(self, noise: float) -> float:
+        """σ²/τ², the weight of the centre counted in evaluations; the spread of merits has both in it."""
+        ratio = self.spread / noise if noise else math.inf
+        return 1 / max(ratio * ratio - self.looks, 0.01)
 
 
 class Grid:
@@ -136,17 +138,17 @@ class Grid:
                 raise ConfigError(f"measure {name!r} is given twice; give each axis of the archive once")
         if depth < 1:
             raise ConfigError(f"the archive's depth is {depth}; give at least 1")
-        if not (math.isfinite(noise) and noise >= 0):
-            raise ConfigError(f"the archive's noise is {noise}; give a finite number that is not negative")
+        _check_noise(noise)
         self.axes = tuple(axes)
         self.depth = depth
-        self.noise = noise
+        self._noise = noise
         self.version = 0
         """Grows with each change of what the cells hold."""
         self._binnings = [Binning(axis) for axis in axes]
         self._members: dict[str, _Member] = {}
         self._cells: dict[Cell, list[_Member]] = {}
         self._prior = _Prior()
+        self._weight = 0.0
         self._seen = 0
         self._view: dict[Cell, tuple[Entry, ...]] | None = None
 
@@ -157,6 +159,18 @@ class Grid:
         for entry in entries:
             grid.add(entry)
         return grid
+
+    @property
+    def noise(self) -> float:
+        """Standard deviation of one evaluation; set later, the grid is as if it had always been known."""
+        return self._noise
+
+    @noise.setter
+    def noise(self, noise: float) -> None:
+        _check_noise(noise)
+        self._noise = noise
+        self._weight = self._prior.weight(noise)
+        self._rearrange()
 
     def add(self, entry: Entry) -> Placement:
         """Add a candidate, or update one that is already held; a tie keeps the one that came first."""
@@ -201,7 +215,8 @@ class Grid:
 
     def estimate(self, entry: Entry) -> float:
         """The merit an entry is ranked by: its mean, shrunk towards the centre of all when there is noise."""
-        return self._prior.estimate(entry)
+        share = entry.count / (entry.count + self._weight)
+        return share * entry.merit + (1 - share) * self._prior.centre
 
     @property
     def coverage(self) -> float:
@@ -220,8 +235,8 @@ class Grid:
             if binning.axis.name in entry.measures
         ]
         self._seen += new
-        learned = self._learned(entry) if new and self.noise else False
-        if any(moved) or learned:
+        learned = new and self._learned(entry)
+        if any(moved) or (learned and self._noise):
             self._rearrange()
 
     def _learned(self, entry: Entry) -> bool:
@@ -229,7 +244,8 @@ class Grid:
         if self._seen < self._prior.due:
             return False
         self._prior.due = self._seen + max(_ENOUGH, self._seen // 4)
-        self._prior.learn(self.noise)
+        self._prior.learn()
+        self._weight = self._prior.weight(self._noise)
         return True
 
     def _rearrange(self) -> None:
@@ -273,6 +289,11 @@ class Grid:
     def _changed(self) -> None:
         self.version += 1
         self._view = None
+
+
+def _check_noise(noise: float) -> None:
+    if not (math.isfinite(noise) and noise >= 0):
+        raise ConfigError(f"the archive's noise is {noise}; give a finite number that is not negative")
 
 
 def _bin_order(cell: Cell) -> tuple[tuple[bool, int, str], ...]:

@@ -185,7 +185,7 @@ def holdout_allows(
     """Whether the sealed holdout lets a promotion pass, and why.
 
     A deterministic score must not be worse. Under noise half of all equally good challengers would fail that,
-    so with scores by case the mean may be worse by up to one standard error of the paired differences. A score
+    so with scores by case the mean may be worse by up to one standard error of paired differences. A score
     without cases says nothing of its noise and is held to the plain rule.
 
     Args:

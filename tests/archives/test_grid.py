@@ -246,9 +246,20 @@ def test_under_noise_three_good_runs_beat_one_lucky_run() -> None:
     assert elite(noise=0.1) == "steady"
 
 
+def test_noise_that_becomes_known_later_leads_to_the_same_grid() -> None:
+    entries = drawn(150)
+    late = Grid.rebuild(FIXED, 2, entries)
+    late.noise = 0.3
+    late.add(entry("last", 0.9, x=0.1, y=0.1))
+    early = Grid.rebuild(FIXED, 2, [*entries, entry("last", 0.9, x=0.1, y=0.1)], noise=0.3)
+    assert late.cells() == early.cells() and late.qd_score() == early.qd_score()
+    with pytest.raises(ConfigError, match="noise"):
+        late.noise = math.inf
+
+
 def test_shrinkage_is_the_posterior_mean_of_the_formula() -> None:
     grid = Grid((), noise=0.5)
-    grid._prior.centre, grid._prior.weight = 2.0, 0.5**2 / 0.3**2
+    grid._prior.centre, grid._weight = 2.0, 0.5**2 / 0.3**2
     n, y, s, m, t = 3, 5.0, 0.5, 2.0, 0.3
     posterior = (n * y / s**2 + m / t**2) / (n / s**2 + 1 / t**2)
     assert grid.estimate(entry("a", y, count=n)) == pytest.approx(posterior)
