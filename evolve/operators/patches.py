@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+import pygit2
+
 from archives.errors import ConfigError, StoreError
 from archives.git import Git, GitError
 from archives.records import Candidate, Proposal
@@ -49,7 +51,6 @@ class Patches:
         self.root = root
         self.folder = root / folder if folder else None
         self.branches = tuple(branches)
-        self._git = Git(root / ".git")
         self._in_flight: dict[int, str] = {}
         self._results: dict[str, str | None] = {}
 
@@ -122,6 +123,13 @@ class Patches:
                 numbered = _NUMBERED.match(path.stem)
                 found.append(_Patch(path.stem, path.stem[numbered.end() if numbered else 0 :], path))
         return found + self._branches()
+
+    @property
+    def _git(self) -> Git:
+        found = pygit2.discover_repository(str(self.root))
+        if found is None:
+            raise ConfigError(f"[operators.patches] branches: there is no Git repository at {self.root}")
+        return Git(Path(found))
 
     def _branches(self) -> list[_Patch]:
         if not self.branches:

@@ -7,8 +7,8 @@ order and mixed with those of other operators. Three things follow.
 before it knows which of them matter. So each number is first tried alone, up and (where that did not
 help) down, with a step that doubles as long as it helps: Rosenbrock's coordinate search (1960).
 Successes add up, as each probe starts from the best point known. The probes also tell which numbers
-break the program whenever they move (left alone from then on) and which change nothing at all (left
-alone until the search widens).
+break the program whenever they move (left alone from then on) and which change nothing at all (tried
+again when others have been improved, then left alone until the search widens).
 
 *Then CMA-ES* (Hansen and Ostermeier 2001; the separable variant by Ros and Hansen 2008 above 60
 numbers), around the best point, each number scaled by what its probes taught. A generation is told when
@@ -36,6 +36,8 @@ from evolve.operators.numerics import numpy, optimiser
 SEPARABLE_ABOVE = 60
 MAX_PROBED = 24
 """Numbers that are probed one by one; with more, a distribution from the start is cheaper for the rest."""
+MAX_ROUNDS = 3
+"""How often a number without effect is probed anew after others have been improved."""
 _REMEMBERED = 4096
 
 
@@ -56,6 +58,8 @@ class _Probe:
         self.won = 0.0
         self.judged = self.changed = 0
         self.tried = 0
+        self.rounds = 1
+        self.seen_wins = 0
 
     @property
     def sign(self) -> int:
@@ -66,6 +70,17 @@ class _Probe:
     def spread(self) -> float:
         """How widely a distribution should vary this number."""
         return min(max(self.won / 2, 0.5), 1.5) if self.tried else 0.7
+
+    @property
+    def idle(self) -> bool:
+        """Whether moving it has never changed anything."""
+        return self.judged > 0 and self.changed == 0
+
+    def reopen(self, wins: int) -> None:
+        """Try it again if it was idle but the rest has changed since: it may matter by now."""
+        if self.idle and wins > self.seen_wins and self.rounds < MAX_ROUNDS:
+            self.closed = {1: False, -1: False}
+            self.rounds += 1
 
     def tell(self, step: float, gain: float | None) -> None:
         """Learn from one probe; `gain` against where it started, None where it failed."""
@@ -95,6 +110,7 @@ class NumberSearch:
         self.probes = {i: _Probe() for i in ranked[:MAX_PROBED]}
         self.distribution: Distribution | None = None
         self.runs = 0
+        self.wins = 0
 
     def written(self, values: Sequence[float]) -> tuple[float, ...]:
         """The values as they would be written into the files."""
@@ -126,6 +142,7 @@ class NumberSearch:
         better = merit is not None and (before is None or merit > before)
         if better:
             self.best, self.best_merit = point, merit
+            self.wins += before is not None
         notes = notes or {}
         if "probe" in notes and notes["probe"] in self.probes:
             self._tell_probe(notes, merit, before)
@@ -133,7 +150,11 @@ class NumberSearch:
             self.distribution.tell(point, merit, better, own=notes.get("run") == self._run())
             if self.distribution.finished:
                 self._start()
-        elif not self._pending():
+            return
+        if not self._pending():
+            for probe in self.probes.values():
+                probe.reopen(self.wins)
+        if not self._pending():
             self._start()
 
     def _run(self) -> str:
@@ -160,7 +181,9 @@ class NumberSearch:
         than = notes.get("than")
         than = before if than is None else than
         gain = None if merit is None else -1.0 if than is None else merit - than
-        self.probes[notes["probe"]].tell(float(notes["step"]), gain)
+        probe = self.probes[notes["probe"]]
+        probe.tell(float(notes["step"]), gain)
+        probe.seen_wins = self.wins
 
     def _values(self, point: Sequence[float]) -> tuple[float, ...]:
         return tuple(float(f"{axis.value(x):.12g}") for axis, x in zip(self.axes, point, strict=True))
@@ -170,7 +193,7 @@ class NumberSearch:
         run, self.runs = self.runs, self.runs + 1
         wide = run > 0 and run % 2 == 0
         broken = {i for i, probe in self.probes.items() if probe.tried and not probe.judged}
-        idle = {i for i, probe in self.probes.items() if probe.judged and not probe.changed}
+        idle = {i for i, probe in self.probes.items() if probe.idle}
         every = range(len(self.axes))
         active = [i for i in every if i not in broken and (wide or i not in idle)]
         active = active or [i for i in every if i not in broken] or list(every)

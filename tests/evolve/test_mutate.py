@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import libcst as cst
 import pytest
@@ -209,3 +213,26 @@ def test_an_edit_of_layout_alone_is_not_accepted():
     assert not acceptable(b"x = 1\n", b"x  =  1\n")
     assert not acceptable(b"x = 1\n", b"x = (\n")
     assert acceptable(b"x = 1\n", b"x = 2\n")
+
+
+@pytest.mark.parametrize("operator", ["tune.Tune", "mutate.Mutate"])
+def test_the_hash_seed_of_python_changes_nothing(operator):
+    here = Path(__file__).parent
+    module, name = operator.split(".")
+    script = (
+        f"from operator_fakes import Bench; from evolve.operators.{module} import {name}; import test_mutate as t\n"
+        "b = Bench({'packing.py': t.PROGRAM.encode()}, lambda f: float(sum(f['packing.py']) % 997))\n"
+        f"print([d.summary for d in b.run({name}(), 12)])"
+    )
+    path = os.pathsep.join([str(here), str(here.parent.parent)])
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": path},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert said[0] == said[1]
+    assert len(said[0]) > 200

@@ -394,3 +394,10 @@ def test_the_fake_store_hashes_files_as_git_does():
 def test_numbers_stay_finite():
     axis = Axis.at(Literal(0, 1, 1e300, False, "x"))
     assert math.isfinite(axis.value(1e9))
+
+
+def test_a_number_without_effect_is_tried_again_when_another_was_improved():
+    search = search_of(0.0, 0.05)
+    # The second number matters only once the first has left zero.
+    climb(search, lambda x: 0.0 if x[0] <= 0 else 1 - abs(x[0] - 0.6) - 10 * abs(x[1] - 0.03), 12)
+    assert not search.probes[1].idle
