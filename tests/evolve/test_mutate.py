@@ -220,7 +220,8 @@ def test_the_hash_seed_of_python_changes_nothing(operator):
     here = Path(__file__).parent
     module, name = operator.split(".")
     script = (
-        f"from operator_fakes import Bench; from evolve.operators.{module} import {name}; import test_mutate as t\n"
+        f"from operator_fakes import Bench; from evolve.operators.{module} import {name}\n"
+        "import test_mutate as t\n"
         "b = Bench({'packing.py': t.PROGRAM.encode()}, lambda f: float(sum(f['packing.py']) % 997))\n"
         f"print([d.summary for d in b.run({name}(), 12)])"
     )
