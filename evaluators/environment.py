@@ -27,11 +27,12 @@ _HANDED_ON = (
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 _PATH = "/usr/local/bin:/usr/bin:/bin"
 _QUESTION = """
-import json, os, sys
+import json, os, site, sys
 names = ("prefix", "exec_prefix", "base_prefix", "base_exec_prefix")
+base = getattr(site, "USER_BASE", None) if getattr(site, "ENABLE_USER_SITE", False) else None
 prefixes = [getattr(sys, name, sys.prefix) for name in names]
 paths = [path for path in sys.path if os.path.isabs(path)]
-print(json.dumps([sys.executable, list(sys.version_info[:2]), prefixes, paths]))
+print(json.dumps([sys.executable, list(sys.version_info[:2]), prefixes, paths, base]))
 """
 
 
@@ -42,14 +43,16 @@ class Interpreter:
     Attributes:
         executable: Its real path; what a wrapper on PATH leads to.
         version: Major and minor version.
-        prefix: Its environment, such as a virtual one.
-        folders: All folders it loads something from.
+        user_base: Where packages are that the user installed for themselves, if it looks there.
+        folders: What it needs: its own folders and those it imports from.
+        paths: Folders it imports from that are not part of it, such as those of editable installations.
     """
 
     executable: str
     version: tuple[int, int]
-    prefix: str
+    user_base: str | None
     folders: tuple[str, ...]
+    paths: tuple[str, ...]
 
 
 def find_interpreter(spec: EvaluatorSpec) -> Interpreter:
@@ -99,20 +102,23 @@ def ask_interpreter(path: str, folder: str) -> Interpreter | None:
             timeout=30,
             check=True,
         )
-        executable, version, prefixes, paths = json.loads(done.stdout.splitlines()[-1])
+        executable, version, prefixes, paths, base = json.loads(done.stdout.splitlines()[-1])
     except (OSError, subprocess.SubprocessError, ValueError, IndexError):
         return None
     home = os.path.dirname(executable)
     folders = [*prefixes, home, os.path.dirname(os.path.realpath(executable)), *paths]
     folders += [os.path.join(prefix, "pyvenv.cfg") for prefix in prefixes]
     existing = [place for place in dict.fromkeys(folders) if os.path.exists(place)]
-    return Interpreter(executable, (version[0], version[1]), prefixes[0], tuple(existing))
+    foreign = [place for place in paths if not any(_within(place, prefix) for prefix in prefixes)]
+    return Interpreter(executable, (version[0], version[1]), base, tuple(existing), tuple(foreign))
 
 
 def environment(spec: EvaluatorSpec, python: Interpreter, scratch: Path) -> dict[str, str]:
     """Return the environment of an evaluation; nothing else of the user's gets in, keys least of all."""
     chosen = {name: os.environ[name] for name in (*_HANDED_ON, *spec.env) if name in os.environ}
     home = {"HOME": str(scratch), "TMPDIR": str(scratch)}
+    if python.user_base is not None:
+        home["PYTHONUSERBASE"] = python.user_base
     path = os.pathsep.join([os.path.dirname(python.executable), *_search_path()])
     return {
         "PATH": path,
@@ -126,10 +132,25 @@ def environment(spec: EvaluatorSpec, python: Interpreter, scratch: Path) -> dict
     }
 
 
+def followed(python: Interpreter, tree: Path, checkout: Path) -> dict[str, str]:
+    """Map folders of the user's working tree that are on the import path to those of the checkout.
+
+    An editable installation names the working tree: without this, every candidate would be judged by the
+    user's files instead of its own.
+    """
+    root = str(tree.resolve())
+    return {
+        path: str(checkout / os.path.relpath(os.path.realpath(path), root))
+        for path in python.paths
+        if _within(os.path.realpath(path), root)
+    }
+
+
 def visible(spec: EvaluatorSpec, python: Interpreter) -> list[str]:
     """Return what an evaluation needs to see although it may lie in a hidden folder."""
     hidden = [str(path) for path in hidden_folders(spec)]
-    wanted = [*python.folders, *_search_path(), *os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)]
+    own = [path for path in python.folders if path not in python.paths or not _within(path, str(spec.root))]
+    wanted = [*own, *_search_path(), *os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)]
     wanted += [os.environ[name] for name in spec.env if name in os.environ]
     if spec.network:
         wanted.append(os.path.dirname(os.path.realpath("/etc/resolv.conf")))
@@ -140,16 +161,40 @@ def visible(spec: EvaluatorSpec, python: Interpreter) -> list[str]:
             continue
         for path in (os.path.normpath(place), os.path.realpath(place)):
             # What holds a hidden folder would bring it back into view.
-            if path != "/" and not any(folder == path or folder.startswith(path + "/") for folder in hidden):
+            if path != "/" and not any(_within(folder, path) for folder in hidden):
                 found.append(path)
     return list(dict.fromkeys(found))
 
 
 def hidden_folders(spec: EvaluatorSpec) -> list[Path]:
-    """Return what appears empty inside: the repository with its history, the home, what the spec names."""
+    """Return what appears empty inside: the repository, the home, what the spec names."""
     home = Path.home()
-    folders = [spec.root, home, *spec.hide]
+    folders = [spec.root, *_repository(spec.root.resolve()), home, *spec.hide]
     return list(dict.fromkeys(path for path in map(Path.resolve, folders) if path != Path("/")))
+
+
+def _repository(start: Path) -> list[Path]:
+    """Return the working tree that `start` lies in, and its Git folder where that is elsewhere."""
+    for folder in (start, *start.parents):
+        git = folder / ".git"
+        if git.is_dir():
+            return [folder]
+        if git.is_file():
+            return [folder, *_git_folders(folder, git)]
+    return []
+
+
+def _git_folders(tree: Path, pointer: Path) -> Iterator[Path]:
+    try:
+        own = (tree / pointer.read_text(encoding="utf-8").removeprefix("gitdir:").strip()).resolve()
+        yield own
+        yield (own / (own / "commondir").read_text(encoding="utf-8").strip()).resolve()
+    except OSError:
+        return
+
+
+def _within(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
 def _search_path() -> Iterator[str]:

@@ -26,6 +26,7 @@ SERVE = Path(__file__).parent / "child" / "serve.py"
 _START_SECONDS = 60.0
 _GRACE_SECONDS = 10.0
 _STOP_SECONDS = 3.0
+_PRELOAD_SECONDS = 120.0
 
 
 class NoWalls(Exception):
@@ -44,6 +45,7 @@ class ServerProcess:
         self._stream = stream
         self._log = log
         self._inbox = wire.Inbox()
+        self._preloading = False
         self.evaluations = 0
         self.missing: tuple[str, ...] = ()
 
@@ -95,10 +97,13 @@ class ServerProcess:
         self.evaluations += 1
         sent = False
         try:
+            await self._await_preload()
             with trio.move_on_after(timeout + _GRACE_SECONDS):
                 await self._send({"evaluate": dict(request), "timeout": timeout})
                 sent = True
-                return await self._receive()
+                answer = await self._receive()
+                self._preloading = answer[0].get("preloading", False)
+                return answer
         except trio.Cancelled:
             await self._cancel(sent)
             raise
@@ -142,11 +147,22 @@ class ServerProcess:
                 with trio.move_on_after(_STOP_SECONDS):
                     try:
                         await self._send({"cancel": True})
-                        await self._receive()
+                        header, _ = await self._receive()
+                        self._preloading = header.get("preloading", False)
                         return
                     except ServerDied:
                         pass
             await self.stop()
+
+    async def _await_preload(self) -> None:
+        """Wait while the server imports libraries; that time is nobody's evaluation."""
+        if not self._preloading:
+            return
+        with trio.move_on_after(_PRELOAD_SECONDS):
+            await self._receive()
+            self._preloading = False
+            return
+        raise ServerDied(f"it took more than {_PRELOAD_SECONDS:g} s to load the evaluator's libraries")
 
     async def _send(self, header: Mapping[str, Any]) -> None:
         try:

@@ -19,6 +19,7 @@ from evaluators.environment import (
     Interpreter,
     environment,
     find_interpreter,
+    followed,
     hidden_folders,
     own_interpreter,
     visible,
@@ -45,17 +46,20 @@ class Runner:
         sandbox: Which walls there are, once it is entered.
     """
 
-    def __init__(self, spec: EvaluatorSpec, checkout: Path, scratch: Path) -> None:
+    def __init__(self, spec: EvaluatorSpec, checkout: Path, scratch: Path, folder: str = "") -> None:
         """Prepare a slot; nothing is started yet.
 
         Args:
             spec: The evaluator.
             checkout: Folder that holds the candidate's files whenever `evaluate` is called.
+            folder: Folder in the checkout that the evaluator runs in; `data` appears there.
             scratch: Folder for request, result and temporary files; emptied before each evaluation.
         """
         self._spec = spec
         self._checkout = checkout.resolve()
         self._scratch = scratch.resolve()
+        self._folder = folder
+        self._places: tuple[tuple[int, int], ...] = ()
         self._slot = next(_slots)
         self._server: ServerProcess | None = None
         self._walls = spec.sandbox != "none"
@@ -144,6 +148,7 @@ class Runner:
     def _outcome_of_death(self, words: str) -> Outcome:
         """Say whose fault it is that the server is dead: behind walls no candidate can reach it."""
         self._deaths += 1
+        self._modules = None
         if self._deaths >= _DEATHS and self.sandbox.tier == "namespaces":
             raise EvaluatorError(f"the evaluation server died {self._deaths} times in a row: {words}")
         if self.sandbox.tier == "processes":
@@ -154,8 +159,11 @@ class Runner:
         return {"version": contract.VERSION, **asdict(request), "scratch": str(self._scratch)}
 
     async def _ready(self) -> ServerProcess:
-        if self._server is not None and self._server.evaluations >= RECYCLE_AFTER:
+        places = tuple((info.st_dev, info.st_ino) for info in (self._checkout.stat(), self._scratch.stat()))
+        outworn = self._server is not None and self._server.evaluations >= RECYCLE_AFTER
+        if outworn or places != self._places:  # a folder that was made anew is not the one inside the walls
             await self._drop()
+        self._places = places
         if self._server is None:
             self._server = await self._start()
         return self._server
@@ -189,10 +197,15 @@ class Runner:
     def _config(self, python: Interpreter) -> dict[str, Any]:
         spec = self._spec
         show = dict.fromkeys([*visible(spec, self._python), *visible(spec, python)])
+        env = environment(spec, self._python, self._scratch)
+        tree = spec.root.parents[len(Path(self._folder).parts) - 1] if self._folder else spec.root
+        follow = followed(self._python, tree, self._checkout)
         return {
             **self._what_to_run(),
-            "env": environment(spec, self._python, self._scratch),
+            "env": env,
+            "follow": follow,
             "checkout": str(self._checkout),
+            "work": str(self._checkout / self._folder),
             "scratch": str(self._scratch),
             "sandbox": spec.sandbox,
             "walls": self._walls,

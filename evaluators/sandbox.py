@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from archives.errors import EvaluatorError
-from evaluators.spec import SandboxMode
+from evaluators.spec import EvaluatorSpec, SandboxMode
 
 Tier = Literal["namespaces", "processes"]
 
@@ -90,9 +90,8 @@ def _try_walls() -> Sandbox:
     import trio
 
     from evaluators.runner import Runner
-    from evaluators.spec import EvaluatorSpec
 
-    async def look() -> Any:
+    async def look() -> Sandbox:
         with tempfile.TemporaryDirectory(prefix="evolve-probe-") as name:
             folder = Path(name)
             for part in ("root", "checkout", "scratch"):
@@ -101,13 +100,5 @@ def _try_walls() -> Sandbox:
             async with Runner(spec, folder / "checkout", folder / "scratch") as runner:
                 return runner.sandbox
 
-    import threading
-
-    found: list[Any] = []
-    thread = threading.Thread(target=lambda: found.append(trio.run(look)))
-    thread.start()
-    thread.join()
-    if not found:
-        raise EvaluatorError(f"the sandbox cannot be tried out: {json.dumps('no answer')}")
-    sandbox: Sandbox = found[0]
-    return sandbox
+    with ThreadPoolExecutor(1) as thread:  # the caller may be inside a trio run of its own
+        return thread.submit(trio.run, look).result()

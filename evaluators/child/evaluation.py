@@ -7,7 +7,7 @@ import os
 import select
 import time
 import traceback
-from typing import Any, Callable, Mapping
+from typing import Any, Callable, Iterable, Mapping
 
 from . import function, launch, tree
 from .result import RESULT_BYTES, read_result
@@ -125,6 +125,7 @@ class Evaluation:
     def _child(self, out: int, err: int, pipe: int, baseline: frozenset[str]) -> None:
         code = 70
         try:
+            _import_from_checkout(self._config["follow"].values())
             nothing = os.open(os.devnull, os.O_RDONLY)
             is_function = self._config["kind"] == "function"
             launch.enter(self._config, (nothing, out, err), pipe if is_function else None, self._walled)
@@ -186,6 +187,13 @@ class Evaluation:
             blobs["result"] = reply["returned"].encode("utf-8", "replace")
         elif not reply and self._status is not None and header["signal"] is None:
             header["fault"] = f"the process ended with exit {header['exit']} before the function returned"
+
+
+def _import_from_checkout(folders: Iterable[str]) -> None:
+    """Let Python programs find the candidate's packages where the user has editable installations."""
+    paths = [*folders, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    if any(paths):
+        os.environ["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
 
 
 def _parse_answer(answer: Whole) -> dict[str, Any]:

@@ -48,7 +48,7 @@ def answer(pipe: int, config: Mapping[str, Any], request: Mapping[str, Any], bas
 
 def _call(config: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
     function = _load(config)
-    value = function(config["checkout"], dict(request))
+    value = function(config["work"], dict(request))
     if hasattr(value, "__await__"):
         import asyncio
 
@@ -64,9 +64,9 @@ async def _await(value: Any) -> Any:
 
 
 def _load(config: Mapping[str, Any]) -> Callable[..., Any]:
-    path = os.path.join(config["checkout"], config["file"])
+    path = os.path.join(config["work"], config["file"])
     name = os.path.splitext(os.path.basename(path))[0]
-    sys.path.insert(0, os.path.dirname(path))
+    sys.path[:0] = [os.path.dirname(path), *config["follow"].values()]
     sys.argv = [path]
     sys.dont_write_bytecode = True
     sys.modules["__main__"] = types.ModuleType("__main__")
@@ -112,7 +112,7 @@ def _headline(error: BaseException) -> str:
 
 def libraries(config: Mapping[str, Any], baseline: frozenset[str]) -> list[str]:
     """Name the modules that were loaded from outside the checkout, in the order in which they were."""
-    own = (config["checkout"] + os.sep, config["scratch"] + os.sep)
+    own = tuple(path + os.sep for path in (config["checkout"], config["scratch"], *config["follow"]))
     found = []
     for name, module in list(sys.modules.items()):
         spec = getattr(module, "__spec__", None)

@@ -33,7 +33,7 @@ def enter(config: Mapping[str, Any], streams: Sequence[int], keep: int | None, w
     _close_all_but(keep)
     _reset_signals()
     os.umask(0o022)
-    os.chdir(config["checkout"])
+    os.chdir(config["work"])
     _limit(config, walled)
     if config["sandbox"] != "none":
         linux.no_new_privileges()

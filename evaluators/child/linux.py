@@ -110,8 +110,8 @@ def remount(target: str, add: int = 0, clear: int = 0) -> None:
     mount(None, target, None, MS_REMOUNT | MS_BIND | flags)
 
 
-def restrict_all_mounts() -> None:
-    """Make every mount read-only, without setuid and without devices."""
+def restrict_all_mounts() -> bool:
+    """Make every mount read-only, without setuid and without devices; return whether all of them obeyed."""
     attributes = struct.pack("QQQQ", MS_RDONLY | MS_NOSUID | MS_NODEV, 0, 0, 0)
     result = _libc.syscall(
         ctypes.c_long(_SYS_MOUNT_SETATTR),
@@ -121,14 +121,14 @@ def restrict_all_mounts() -> None:
         ctypes.c_char_p(attributes),
         ctypes.c_size_t(len(attributes)),
     )
-    if result < 0:
-        _restrict_one_by_one()
+    return result == 0 or _restrict_one_by_one()
 
 
-def _restrict_one_by_one() -> None:
+def _restrict_one_by_one() -> bool:
     """Do the same on kernels without mount_setattr; a mount covered by another cannot be reached anyway."""
     with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as table:
         targets = [line.split(" ")[4] for line in table]
+    complete = True
     for target in targets:
         path = (
             target.replace("\\040", " ").replace("\\011", "\t").replace("\\012", "\n").replace("\\134", "\\")
@@ -136,5 +136,5 @@ def _restrict_one_by_one() -> None:
         try:
             remount(path, add=MS_RDONLY | MS_NOSUID | MS_NODEV)
         except OSError:
-            if path == "/":
-                raise
+            complete = False
+    return complete

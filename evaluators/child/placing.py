@@ -22,9 +22,9 @@ class Placing:
     """Puts provided things into a checkout and takes them out again."""
 
     def __init__(
-        self, checkout: str, provided: Sequence[Sequence[str]], opened: Mapping[str, int] | None
+        self, folder: str, provided: Sequence[Sequence[str]], opened: Mapping[str, int] | None
     ) -> None:
-        self._checkout = checkout
+        self._folder = folder
         self._provided = provided
         self._opened = opened
         self._placed: list[tuple[str, bool]] = []
@@ -58,7 +58,7 @@ class Placing:
 
     def _way_to(self, path: str) -> str:
         """Return where `path` is, with its parent folders made and none of them a link."""
-        folder = self._checkout
+        folder = self._folder
         *parents, name = path.split("/")
         for part in parents:
             folder = f"{folder}/{part}"

@@ -21,6 +21,8 @@ from typing import Any
 
 from . import evaluation, folders, function, linux, placing, tree, walls, wire
 
+_TRIAL_SECONDS = 40
+
 
 class Gone(Exception):
     """The runner is not there any more."""
@@ -73,12 +75,13 @@ class Server:
             self._missing, self._shared, self._kept = own.missing, own.shared, own.kept
         else:
             linux.adopt_orphans()
-        self._placing = placing.Placing(config["checkout"], config["provided"], opened)
+        self._placing = placing.Placing(config["work"], config["provided"], opened)
         self._scratch = os.open(config["scratch"], os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         if config["cpus"]:
             os.sched_setaffinity(0, config["cpus"])
         os.chdir("/")
         self._wakeup = _wake_on_child()
+        sys.path[:] = [path for path in sys.path if path not in config["follow"]]
         self._baseline = frozenset(sys.modules)
         if config["modules"]:
             self._preload(config["modules"])
@@ -101,10 +104,12 @@ class Server:
         finally:
             run.abandon()
         self._placing.take()
-        modules = header.pop("modules", None)
-        self._send({**header, "modules": modules}, blobs)
-        if modules and self._config["warm"]:
-            self._preload(modules)
+        modules = header.get("modules")
+        preloading = modules if self._config["warm"] else None
+        self._send({**header, "preloading": bool(preloading)}, blobs)
+        if preloading:
+            self._preload(preloading)
+            self._send({"preloaded": self._warm})
 
     def _preload(self, modules: list[str]) -> None:
         """Import the libraries if a trial shows that they leave this process with its one thread."""
@@ -166,6 +171,7 @@ def _wake_on_child() -> int:
 def _try_imports(writer: int, modules: list[str]) -> None:
     try:
         signal.set_wakeup_fd(-1)
+        signal.alarm(_TRIAL_SECONDS)
         loaded = function.preload(modules)
         threads = len(os.listdir("/proc/self/task"))
         os.write(writer, json.dumps([loaded, threads]).encode())

@@ -77,7 +77,8 @@ class Walls:
         self._separate_network()
         devices = self._devices()
         self._open_all([*self._show, self._checkout, self._scratch, *devices, *sources])
-        linux.restrict_all_mounts()
+        if not linux.restrict_all_mounts():
+            self.missing.append("files")
         self._cover_and_show()
         self._make_dev(devices)
         self._make_proc()
