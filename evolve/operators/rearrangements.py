@@ -9,7 +9,7 @@ import libcst as cst
 
 from evolve.operators import mutations
 from evolve.operators.mutations import Edit, Mutation, Stock, bracketed, code, condition
-from evolve.operators.syntaxtree import Place, SyntaxTree
+from evolve.operators.syntaxtree import Place, SyntaxTree, names_in
 
 
 def delete(tree: SyntaxTree, rng: random.Random, stock: Stock) -> Edit | None:
@@ -24,9 +24,10 @@ def delete(tree: SyntaxTree, rng: random.Random, stock: Stock) -> Edit | None:
 
 def duplicate(tree: SyntaxTree, rng: random.Random, stock: Stock) -> Edit | None:
     """A statement twice."""
-    place = _statement(tree, rng)
-    if place is None or _leaves(place.node):
+    places = [p for p in tree.of_kind("statement") if _repeatable(p.node)]
+    if not places:
         return None
+    place = rng.choice(places)
     again = place.node.with_changes(leading_lines=[])
     return tree.replace(place, [place.node, again]), f"repeat {_first_line(place.node)}"
 
@@ -108,6 +109,23 @@ def _leaves(node: Any) -> bool:
     leaving = (cst.Return, cst.Break, cst.Continue, cst.Raise, cst.Pass)
     return isinstance(node, cst.SimpleStatementLine) and any(
         isinstance(small, leaving) for small in node.body
+    )
+
+
+def _repeatable(node: Any) -> bool:
+    """Whether doing it twice can differ from doing it once."""
+    if not isinstance(node, cst.SimpleStatementLine):
+        return True
+    return not _leaves(node) and any(_accumulates(small) for small in node.body)
+
+
+def _accumulates(small: Any) -> bool:
+    if isinstance(small, cst.Assign):
+        return bool(
+            {*names_in(small.value)} & {name for target in small.targets for name in names_in(target)}
+        )
+    return isinstance(small, cst.AugAssign) or (
+        isinstance(small, cst.Expr) and isinstance(small.value, cst.Call)
     )
 
 
