@@ -31,7 +31,7 @@ from evolve.models.bridge import Bridge
 from evolve.models.direct import DirectClient
 from evolve.models.errors import CallFailed, Fault, MissingKey, NoModelAnswers
 from evolve.models.hosted import HostedClient
-from evolve.models.spec import ModelSpec, address, missing_key
+from evolve.models.spec import KEYS, ModelSpec, address, missing_key
 from evolve.randomness import rng
 
 ATTEMPTS = 8
@@ -159,8 +159,9 @@ class Gateway:
         try:
             return await self._bridge.call(client.complete, spec, key, messages)
         except Fault as fault:
-            if key:
-                fault.reason = fault.reason.replace(key, "***")
+            for secret in (key, *(self._env.get(name) for name in KEYS.values())):
+                if secret:
+                    fault.reason = fault.reason.replace(secret, "***")
             raise
 
     def _pause_after(self, question: _Question, fault: Fault, tries: int) -> float | None:
