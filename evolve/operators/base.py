@@ -98,8 +98,8 @@ class Draft:
 class Operator(Protocol):
     """A way to make a candidate from a parent.
 
-    `propose` of an offline operator is a plain method that runs in a worker thread, one call at a time; that of an
-    operator which talks to a model is `async def propose_async` and `is_async` is true.
+    `propose` of an offline operator is a plain method that runs in a worker thread, one call at a time;
+    that of an operator which talks to a model is `async def propose_async` and `is_async` is true.
     """
 
     name: str
