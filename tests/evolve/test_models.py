@@ -439,7 +439,7 @@ def test_litellm_is_asked_once_per_attempt_and_prints_nothing() -> None:
         fails(429, Retry_After="1"),
         fails(500),
         says("fine"),
-        fails(400, "too long"),
+        fails(400, "too long for not-a-key"),
         Scripted(reset=True),
     ]
     with server(lambda n: script[n] if n < len(script) else says("again")) as seen:
@@ -447,7 +447,7 @@ def test_litellm_is_asked_once_per_attempt_and_prints_nothing() -> None:
     assert first[0] == "fine"
     assert [bool(error) for error in first[2]] == [True, True, False]  # type: ignore[attr-defined]
     assert second[0] == "CallFailed"
-    assert "too long" in str(second[1])
+    assert "too long for ***" in str(second[1])
     assert third[0] == "again"
     assert len(seen.bodies) == 6
     assert stderr == ""
