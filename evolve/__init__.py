@@ -60,7 +60,11 @@ def create(
     from evolve import campaign, config as configuration
 
     start = Path(repository)
-    loaded = configuration.parse(config, "config") if isinstance(config, Mapping) else configuration.load(Path(config))
+    loaded = (
+        configuration.parse(config, "config")
+        if isinstance(config, Mapping)
+        else configuration.load(Path(config))
+    )
     return campaign.create_campaign(start, loaded, None if home is None else Path(home))
 
 

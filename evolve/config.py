@@ -114,7 +114,9 @@ class EvaluatorTable(Table):
     @model_validator(mode="after")
     def _one_form(self) -> EvaluatorTable:
         if (self.command is None) == (self.function is None):
-            raise ValueError('give exactly one of command = "python evaluate.py" and function = "evaluate.py:evaluate"')
+            raise ValueError(
+                'give exactly one of command = "python evaluate.py" and function = "evaluate.py:evaluate"'
+            )
         return self
 
 
@@ -250,12 +252,13 @@ class PromotionTable(Table):
     minimum_gain: float = Field(default=0.0, ge=0)
     """How much better a challenger must be, in units of the objective."""
     no_worse: list[str] = []
-    """Metrics that must not get worse, read in the direction of the objective; "-name": lower is better."""
+    """Metrics that must not get worse, read in the direction of the objective; "-name": lower is better, "+name":
+    higher is."""
     range: list[float] | None = Field(default=None, min_length=2, max_length=2)
     """Least and greatest value the objective can take; lets "evalue" use the size of differences."""
     alpha: float = Field(default=0.05, gt=0, lt=1)
-    """Chance of any false champion in the whole campaign under "evalue"."""
-    pairs: int = Field(default=60, ge=5, le=100_000)
+    """Chance of any false champion under "evalue", in the whole campaign, while nothing is truly better."""
+    pairs: int = Field(default=200, ge=5, le=100_000)
     """Most paired runs in one gate under "evalue"."""
 
 

@@ -211,7 +211,7 @@ async def _conduct(run: Run) -> None:
         await pipeline(run, proposers_width(run), evaluators_width(run.config), unfinished)
         nursery.cancel_scope.cancel()
     with trio.CancelScope(shield=True):
-        await run.record(Setting("wall_spent", run.budget.spent.get("wall", 0.0)))
+        await run.record(Setting("spent", dict(run.budget.spent)))
 
 
 def _unfinished(run: Run) -> list[Proposal]:
@@ -253,7 +253,7 @@ async def _watch_wall(run: Run) -> None:
             run.stop(reason)
         if now - saved > 10 * WALL_TICK:
             saved = now
-            await run.record(Setting("wall_spent", run.budget.spent["wall"]))
+            await run.record(Setting("spent", dict(run.budget.spent)))
 
 
 async def _watch_store(run: Run) -> None:

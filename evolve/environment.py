@@ -68,4 +68,3 @@ def _editable_install(folder: Path, config: Config) -> list[Remark]:
                 )
                 return [Remark(kind="editable install", text=text)]
     return []
-

@@ -23,7 +23,7 @@ from evolve.run import Run, failed
 from evolve.stages.admit import admit
 from evolve.stages.challenge import challenge, challenges
 from evolve.stages.evaluate import evaluate
-from evolve.stages.propose import propose
+from evolve.stages.propose import numbered, propose
 from evolve.stages.select import select
 
 FRUITLESS_LIMIT = 300
@@ -147,7 +147,7 @@ async def _lose_operator(run: Run, selected: Proposal, error: ModelError) -> Pro
     else:
         await run.tell("models", f"{selected.operator} is given up: {error}")
     lost = failed(selected, str(error))
-    await run.record(lost)
+    await run.record(lost, *numbered(run, selected, getattr(error, "calls", ())))
     return lost
 
 

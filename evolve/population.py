@@ -106,7 +106,9 @@ class Population:
     def elites(self) -> list[Entry]:
         """Best of each cell, best first."""
         if self._elites[0] != self.grid.version:
-            ranked = sorted(self.grid.elites(), key=lambda e: (-e.merit, self.candidates[e.candidate].number))
+            ranked = sorted(
+                self.grid.elites(), key=lambda e: (-self.grid.estimate(e), self.candidates[e.candidate].number)
+            )
             self._elites = (self.grid.version, ranked)
         return self._elites[1]
 

@@ -36,13 +36,22 @@ def _table_of(annotation: Any) -> type[Table] | None:
 
 
 def _section(name: str, table: type[Table]) -> str:
-    lines = [f"## [{name}]", "", (table.__doc__ or "").strip(), "", "| key | default | meaning |", "|---|---|---|"]
+    lines = [
+        f"## [{name}]",
+        "",
+        (table.__doc__ or "").strip(),
+        "",
+        "| key | default | meaning |",
+        "|---|---|---|",
+    ]
     nested = []
     for key, field in table.model_fields.items():
         lines.append(f"| `{key}` | {_default(field)} | {' '.join((field.description or '').split())} |")
         inner = _table_of(field.annotation)
         if inner is not None:
-            nested.append(_section(f"{name}.{key}{'[]' if get_origin(field.annotation) is list else ''}", inner))
+            nested.append(
+                _section(f"{name}.{key}{'[]' if get_origin(field.annotation) is list else ''}", inner)
+            )
     return "\n".join([*lines, "", *nested])
 
 

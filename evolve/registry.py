@@ -24,9 +24,15 @@ OFFERED = ("tune", "mutate", "crossover", "edit")
 
 
 def model_pool(config: Config) -> tuple[ModelSpec, ...]:
-    """The models that may be asked: the configured ones, else a small one of a provider whose key is at hand."""
+    """The models that may be asked: those of the configuration.
+
+    Where none is configured but `edit` is asked for by name, a small one of a provider whose key is at hand. A key
+    that merely lies in the environment never sends code anywhere.
+    """
     configured = tuple(ModelSpec(**table.model_dump()) for table in config.models.pool)
-    return configured or default_pool(os.environ)
+    if configured or config.operators.edit is None:
+        return configured
+    return default_pool(os.environ)
 
 
 def usable(config: Config, paths: Sequence[str]) -> tuple[list[str], dict[str, str]]:
@@ -53,18 +59,25 @@ def usable(config: Config, paths: Sequence[str]) -> tuple[list[str], dict[str, s
     if set(found) <= {"crossover"}:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in skipped.items())
         raise ConfigError(f"no operator can change these files ({reasons})")
-    return found, skipped | {name: "evolve.toml names others" for name in OFFERED if named and name not in found}
+    return found, skipped | {
+        name: "evolve.toml names others" for name in OFFERED if named and name not in found
+    }
 
 
 def _unavailable(name: str, config: Config, paths: Sequence[str]) -> str | None:
     if name == "edit":
-        return no_model(model_pool(config), os.environ)
+        pool = model_pool(config)
+        if not pool and config.operators.edit is None:
+            return "no model is configured under [models]"
+        return no_model(pool, os.environ)
     if name in ("tune", "mutate") and not _offline(name).handles(paths):
         return "none of the files that may change is of a kind it can work on"
     return None
 
 
-def operators_for(names: Sequence[str], config: Config, folder: Path, models: Gateway | None) -> dict[str, Operator]:
+def operators_for(
+    names: Sequence[str], config: Config, folder: Path, models: Gateway | None
+) -> dict[str, Operator]:
     """The operators by name.
 
     Args:
@@ -104,7 +117,9 @@ def _offline(name: str) -> Operator:
 
 def policies_for(config: Config) -> Mapping[str, Policy]:
     """The policies among which each proposal's parent is chosen."""
-    known: dict[str, Policy] = {p.name: p for p in (QualityDiversityPolicy(), ChampionPolicy(), IndependentPolicy())}
+    known: dict[str, Policy] = {
+        p.name: p for p in (QualityDiversityPolicy(), ChampionPolicy(), IndependentPolicy())
+    }
     if config.search.policy == "adaptive":
         return {name: known[name] for name in ("qd", "champion")}
     return {config.search.policy: known[config.search.policy]}

@@ -71,7 +71,9 @@ def _not_in_base(config: Config, paths: list[str], prefix: str, folder: Path) ->
         words = shlex.split(config.evaluator.command or "")
     except ValueError as error:
         raise ConfigError(f"evaluator.command: {error}; check the quotes") from None
-    data = matcher([p.rstrip("/") for p in config.evaluator.data] + [f"{p.rstrip('/')}/" for p in config.evaluator.data])
+    data = matcher(
+        [p.rstrip("/") for p in config.evaluator.data] + [f"{p.rstrip('/')}/" for p in config.evaluator.data]
+    )
     scripts = [w.removeprefix("./") for w in words if w.endswith((".py", ".sh", ".js", ".rb", ".pl"))]
     return [
         w

@@ -117,6 +117,9 @@ def lay_out(name: str, tmp: Path) -> Case:
     _write_patches(case)
     for command in given.get("after_commit", []):
         sh(command, repo, CASE_TMP=str(marks))
+    if case.proposals:
+        with (repo / "evolve.toml").open("a", encoding="utf-8") as file:
+            file.write(f'\n[operators]\npatches = {{ folder = "{tmp / "proposals"}" }}\n')
     return case
 
 
@@ -157,8 +160,6 @@ def _write_patches(case: Case) -> None:
         patch = git(copy, "diff", "--binary", f"{commits[parent]}", "HEAD")
         head = "" if parent == "base" else f"Parent: {parent}\n"
         (folder / f"{number:03d}-{proposal['name']}.patch").write_text(head + patch, encoding="utf-8")
-    with (case.repo / "evolve.toml").open("a", encoding="utf-8") as file:
-        file.write(f'\n[operators]\npatches = {{ folder = "{folder}" }}\n')
 
 
 def fingerprint(repo: Path) -> str:

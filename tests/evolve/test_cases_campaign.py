@@ -68,7 +68,7 @@ def _check_scores(case: Case, search: list[dict[str, Any]], best: dict[str, Any]
         assert VERDICTS[by_candidate[case.trees[name]]["verdict"]] == verdict
     for score in expect.get("score_never", []):
         assert all(e["score"] != score for e in search)
-    held = {e["candidate"] for cell in case.ask("archive")["cells"] for e in cell["elites"]}
+    held = {e["candidate"] for e in case.ask("archive")["elites"]}
     for name in expect.get("not_in_archive", []):
         assert case.trees[name] not in held
     assert expect.get("best_objective", best["score"]) == best["score"]
