@@ -189,16 +189,16 @@ class ServerProcess:
             pass
 
     async def _ended(self, seconds: float) -> bool:
-        """Wait for the process and reap it."""
-        with trio.move_on_after(seconds):
-            descriptor = os.pidfd_open(self._process.pid)
-            try:
-                await trio.lowlevel.wait_readable(descriptor)
-            finally:
-                os.close(descriptor)
-            self._process.wait()
+        """Wait for the process and reap it; return whether it ended in time."""
+        if self._process.poll() is not None:
             return True
-        return False
+        descriptor = os.pidfd_open(self._process.pid)
+        try:
+            with trio.move_on_after(seconds):
+                await trio.lowlevel.wait_readable(descriptor)
+        finally:
+            os.close(descriptor)
+        return self._process.poll() is not None
 
     def _last_words(self) -> str:
         if self._log.closed:

@@ -44,6 +44,8 @@ class Tree:
             self.cpu_seconds += usage.ru_utime + usage.ru_stime
             if pid == wanted:
                 status = ended
+                if block:
+                    return True, status
 
     def sweep(self) -> None:
         """Kill everything below this process and wait until nothing is left."""
