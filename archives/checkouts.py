@@ -39,6 +39,8 @@ from archives.plans import Hidden, Plan
 from archives.store import Store
 from archives.trees import Entry
 
+_FOLDER_MODE = 0o755
+
 Stamp = tuple[int, int, int, int, int, int]
 """Type and permissions, size, times of modification and change in ns, inode, device."""
 
@@ -94,7 +96,7 @@ class Slot:
             folders.refuse_mounts(self.path)
             root = self._open_root(parent)
             try:
-                written = self._written or _Written(0o755)
+                written = self._written or _Written()
                 self._clean(root, plan, written)
                 self._fill(root, plan, written)
                 os.utime(root)
@@ -136,7 +138,7 @@ class Slot:
             pass
         except NotADirectoryError:
             os.unlink(name, dir_fd=parent)
-        os.mkdir(name, 0o755, dir_fd=parent)
+        os.mkdir(name, _FOLDER_MODE, dir_fd=parent)
         return folders.open_folder(name, parent)
 
     def _plan_for(self, tree: str, hidden: Hidden | None) -> Plan:
@@ -147,9 +149,8 @@ class Slot:
 
     def _clean(self, folder: int, plan: Plan, written: _Written) -> None:
         """Removes what does not belong, and forgets what is gone."""
-        mode = stat.S_IMODE(os.fstat(folder).st_mode)
-        if mode != written.mode:
-            os.fchmod(folder, written.mode)
+        if stat.S_IMODE(os.fstat(folder).st_mode) != _FOLDER_MODE:
+            os.fchmod(folder, _FOLDER_MODE)
         files: dict[bytes, tuple[Entry, Stamp]] = {}
         below: dict[bytes, _Written] = {}
         with os.scandir(folder) as entries:
@@ -205,13 +206,14 @@ class Slot:
         for name, below in plan.folders.items():
             known = written.folders.get(name)
             if known is None:
-                os.mkdir(name, 0o755, dir_fd=folder)
+                os.mkdir(name, _FOLDER_MODE, dir_fd=folder)
             elif known.complete:
                 continue
             inner = folders.open_folder(name, folder)
             try:
                 if known is None:
-                    known = written.folders[name] = _Written(stat.S_IMODE(os.fstat(inner).st_mode))
+                    os.fchmod(inner, _FOLDER_MODE)
+                    known = written.folders[name] = _Written()
                 self._fill(inner, below, known)
             finally:
                 os.close(inner)
@@ -232,7 +234,6 @@ class Slot:
 class _Written:
     """What a slot knows of a folder it wrote."""
 
-    mode: int
     files: dict[bytes, tuple[Entry, Stamp]] = field(default_factory=dict)
     folders: dict[bytes, _Written] = field(default_factory=dict)
     complete: bool = False
