@@ -149,7 +149,9 @@ def followed(python: Interpreter, tree: Path, checkout: Path) -> dict[str, str]:
 def visible(spec: EvaluatorSpec, python: Interpreter) -> list[str]:
     """Return what an evaluation needs to see although it may lie in a hidden folder."""
     hidden = [str(path) for path in hidden_folders(spec)]
-    own = [path for path in python.folders if path not in python.paths or not _within(path, str(spec.root))]
+    trees = [str(path) for path in (spec.root.resolve(), *_repository(spec.root.resolve()))]
+    theirs = [path for path in python.paths if any(_within(os.path.realpath(path), tree) for tree in trees)]
+    own = [path for path in python.folders if path not in theirs]
     wanted = [*own, *_search_path(), *os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)]
     wanted += [os.environ[name] for name in spec.env if name in os.environ]
     if spec.network:

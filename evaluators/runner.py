@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import shlex
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -229,6 +230,9 @@ class Runner:
         argv = command_line(self._spec.command or "")
         if argv[0] in ("python", "python3"):
             argv[0] = self._python.executable
+        elif argv[:2] == ["/bin/sh", "-c"]:
+            call = f'{shlex.quote(self._python.executable)} "$@"'
+            argv[2] = f"python() {{ {call}; }}; python3() {{ {call}; }}; {argv[2]}"
         return {"kind": "command", "argv": argv}
 
     def _processors(self) -> list[int] | None:
