@@ -88,7 +88,7 @@ def judge(packed):
         "cases": cases,
         "measures": {
             "full": sum(room <= 0.01 for room in left) / len(left),
-            "half_empty": sum(room >= 0.5 for room in left) / len(left),
+            "roomy": sum(room >= 0.1 for room in left) / len(left),
         },
         "feedback": f"{excess:.3f} % more bins than the lower bound on average."
         f" Worst: {worst}, {cases[worst]['feedback']}.",
