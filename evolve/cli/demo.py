@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.option(
     "--folder",
+    "target",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("evolve-demo"),
     show_default=True,
@@ -22,20 +23,20 @@ if TYPE_CHECKING:
     help="Where to make the demo's repository.",
 )
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of the campaign, instead of the one in evolve.toml.")
-def demo(folder: Path, seed: int | None) -> int:
+def demo(target: Path, seed: int | None) -> int:
     """Pack 26 circles into a square: a whole campaign in two or three minutes, with no key and no service."""
     from evolve.demo import set_up
 
-    set_up(folder)
-    click.echo(f"26 circles in the unit square: make the sum of their radii large. Repository: {folder}", err=True)
-    campaign = _campaign(folder, seed)
+    set_up(target)
+    click.echo(f"26 circles in the unit square: make the sum of their radii large. Repository: {target}", err=True)
+    campaign = _campaign(target, seed)
     from evolve.cli.run import run_in_foreground
 
     ending = run_in_foreground(campaign)
     if ending.failed or ending.state != "finished":
         click.echo(f"{ending.state}: {ending.reason}", err=True)
         return 1 if ending.failed else 0
-    _compare(campaign, folder)
+    _compare(campaign, target)
     return 0
 
 
@@ -77,7 +78,7 @@ def _compare(campaign: Campaign, folder: Path) -> None:
     for name, score, note in rows:
         click.echo(f"  {name:<16} {score:8.4f}   {note}" if score is not None else f"  {name:<16} -")
     click.echo("\nlineage of the champion:")
-    families.lineage(console(), tree, True)
+    families.lineage(console(), tree)
     _next(folder)
 
 

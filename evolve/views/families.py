@@ -24,24 +24,29 @@ _MOST_COLUMNS = 12
 
 
 def lineage(console: Console, answer: Lineage, whole: bool = False) -> None:
-    """Print an ancestry; of a whole campaign only what leads to its elites and champion, unless `whole`."""
-    shown = {node.candidate for node in answer.nodes}
-    if answer.candidate is None and not whole:
-        shown = leading(answer)
+    """Print an ancestry.
+
+    Unless `whole`, of one candidate only those from which it descends, not those that inspired it; of a campaign only
+    what leads to its elites and champion.
+    """
+    shown = {node.candidate for node in answer.nodes} if whole else leading(answer)
     console.print(tree(answer, shown, console), overflow="ellipsis", no_wrap=True)
     hidden = len(answer.nodes) - len(shown)
     if hidden:
-        words = f"{hidden} candidates that lead to no elite are not shown; --all shows them"
+        which = "lead to no elite" if answer.candidate is None else "only inspired a step"
+        words = f"{hidden} candidates that {which} are not shown; --all shows them"
         console.print(Text(words, style="dim"))
 
 
 def leading(answer: Lineage) -> set[str]:
-    """The elites, the champion, and all from which they descend."""
+    """The candidate in question, or the elites and the champion, and all from which they descend."""
     above: dict[str, list[str]] = defaultdict(list)
     for edge in answer.edges:
         if edge.kind in ("parent", "crossover"):
             above[edge.child].append(edge.parent)
     todo = [node.candidate for node in answer.nodes if node.elite or node.champion or node.number == 0]
+    if answer.candidate is not None:
+        todo = [answer.candidate]
     found: set[str] = set()
     while todo:
         one = todo.pop()

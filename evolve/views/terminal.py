@@ -38,8 +38,8 @@ def columns(*names: str, right: tuple[str, ...] = (), wide: str | None = None) -
         table.add_column(
             name,
             justify="right" if name in right else "left",
-            no_wrap=True,
-            overflow="ellipsis",
+            no_wrap=name != wide,
+            overflow="fold" if name == wide else "ellipsis",
             ratio=1 if name == wide else None,
         )
     return table
