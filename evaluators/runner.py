@@ -15,6 +15,7 @@ import trio
 
 from archives.errors import EvaluatorError
 from evaluators import contract
+from evaluators.child import folders
 from evaluators.contract import Finished, Outcome, Request
 from evaluators.environment import (
     Interpreter,
@@ -84,8 +85,10 @@ class Runner:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Stop the server and everything below it."""
+        """Stop the server and everything below it, and empty the scratch folder."""
         await self._drop()
+        with trio.CancelScope(shield=True):
+            await trio.to_thread.run_sync(folders.empty, str(self._scratch))
 
     async def evaluate(self, request: Request, restore: Callable[[], None] | None = None) -> Outcome:
         """Judge what is in the checkout.

@@ -97,6 +97,7 @@ print(1)
 """
     )
     assert slot.evaluate(times=2, sandbox=sandbox).verdict == "judged"
+    assert list(slot.scratch.iterdir()) == []
 
 
 @BOTH_TIERS
