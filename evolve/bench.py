@@ -77,9 +77,10 @@ class Bench:
         """Judge a candidate in a clean checkout; waits for a free place."""
         hidden = None if request.split == "holdout" else self._hidden
         async with self._place() as place:
-            await trio.to_thread.run_sync(place.slot.move_to, candidate.id, hidden)
+            slot = place.slot
+            await trio.to_thread.run_sync(slot.move_to, candidate.id, hidden)
             if place.runner is None:
                 place.scratch.mkdir(parents=True, exist_ok=True)
-                runner = Runner(self._spec, place.slot.path / self._prefix, place.scratch)
+                runner = Runner(self._spec, slot.path, place.scratch, self._prefix.rstrip("/"))
                 place.runner = await self._stack.enter_async_context(runner)
-            return await place.runner.evaluate(request)
+            return await place.runner.evaluate(request, lambda: slot.move_to(candidate.id, hidden))

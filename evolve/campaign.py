@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 import time
 from collections.abc import Callable
@@ -21,6 +20,7 @@ from evolve import config as configuration
 from evolve.config import Config
 from evolve.layout import Layout, campaigns_folder
 from evolve.ownership import owner
+from evolve.removal import remove_tree
 from evolve.territory import editable, survey
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def create_campaign(start: Path, config: Config, home: Path | None = None, prefi
         _first_records(draft, store, repository, config, base, prefix, paths)
         draft.home.rename(layout.home)
     finally:
-        shutil.rmtree(draft.home.parent, ignore_errors=True)
+        remove_tree(draft.home.parent)
     return Campaign(repository, layout, config, prefix)
 
 
@@ -189,7 +189,7 @@ def _sweep(folder: Path, name: str) -> None:
     """Remove what a killed creation left behind."""
     for left in folder.glob(f".{name}.*"):
         if time.time() - left.stat().st_mtime > 3600:
-            shutil.rmtree(left, ignore_errors=True)
+            remove_tree(left)
 
 
 def default_name(repository: Repository, prefix: str) -> str:

@@ -15,13 +15,13 @@ from evaluators.contract import Outcome, Request
 from evaluators.sandbox import probe
 from evolve import config as configuration
 from evolve.answers import Check, Remark, SandboxFacts
-from evolve.bench import Bench
 from evolve.campaign import Campaign, create_campaign, locate
 from evolve.config import Config
-from evolve.engine import evaluator_spec, evaluators_width
+from evolve.engine import evaluators_width
 from evolve.environment import environment_findings
-from evolve.globs import matcher
+from evolve.judge import bench, evaluator_spec, prepared
 from evolve.registry import model_pool, usable
+from evolve.removal import remove_tree
 from evolve.territory import editable
 
 RUNS = 5
@@ -43,23 +43,21 @@ def check(start: Path) -> tuple[Check, str]:
         outcomes = trio.run(_try, campaign)
         return _answer(campaign, outcomes), outcomes[-1].feedback
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        remove_tree(temporary)
 
 
 async def _try(campaign: Campaign) -> list[Outcome]:
     config = campaign.config
-    hidden = matcher(config.holdout.files, campaign.prefix)
     with campaign.reader() as reader:
         base = reader.candidate(reader.setting("base"))
+        spec, _ = prepared(campaign, evaluator_spec(campaign), reader)
     assert base is not None  # written when the campaign was created
     cases = None if config.evaluator.cases is None else tuple(config.evaluator.cases)
     outcomes: list[Outcome] = []
     started = trio.current_time()
-    async with Bench(
-        campaign.store, campaign.layout, evaluator_spec(campaign), campaign.prefix, hidden, 1
-    ) as bench:
+    async with bench(campaign, spec, 1) as places:
         for seed in range(RUNS):
-            outcomes.append(await bench.judge(base, Request(base.id, cases=cases, seed=seed)))
+            outcomes.append(await places.judge(base, Request(base.id, cases=cases, seed=seed)))
             if outcomes[-1].verdict != "judged" or trio.current_time() - started > TIME_CAP:
                 break
     return outcomes

@@ -17,13 +17,11 @@ from archives.grid import Axis
 from archives.journal import Journal
 from archives.reader import Reader
 from archives.records import Proposal, Setting
-from evaluators.spec import EvaluatorSpec
-from evolve.bench import Bench
 from evolve.budget import Budget
 from evolve.campaign import Campaign, changeable_facts
 from evolve.choice import Choice
 from evolve.config import Config
-from evolve.globs import matcher
+from evolve.judge import bench, evaluator_spec, prepared
 from evolve.models import Gateway
 from evolve.operators.base import Source
 from evolve.ownership import own
@@ -128,7 +126,9 @@ async def _assembled(
             if "edit" in names:
                 models = await stack.enter_async_context(Gateway(model_pool(config), config.campaign.seed))
             operators = operators_for(names, config, campaign.folder, models)
-            bench = await stack.enter_async_context(_bench(campaign))
+            spec, pins = await trio.to_thread.run_sync(prepared, campaign, evaluator_spec(campaign), reader)
+            await trio.to_thread.run_sync(lambda: journal.write(*pins))
+            places = await stack.enter_async_context(bench(campaign, spec, evaluators_width(config)))
             run = Run(
                 config=config,
                 journal=journal,
@@ -136,7 +136,7 @@ async def _assembled(
                 store=store,
                 population=population,
                 budget=Budget(config.budget.limits(), _spent(reader, facts)),
-                bench=bench,
+                bench=places,
                 source=source,
                 base=base,
                 base_time=facts["base_time"],
@@ -152,18 +152,6 @@ async def _assembled(
             )
             _relearn(run)
             yield run
-
-
-def _bench(campaign: Campaign) -> Bench:
-    config = campaign.config
-    return Bench(
-        campaign.store,
-        campaign.layout,
-        evaluator_spec(campaign),
-        campaign.prefix,
-        matcher(config.holdout.files, campaign.prefix),
-        evaluators_width(config),
-    )
 
 
 def _spent(reader: Reader, facts: dict[str, Any]) -> dict[str, float]:
@@ -285,26 +273,3 @@ def proposers_width(run: Run) -> int:
     if wanted != "auto":
         return wanted
     return 8 if any(op.is_async for op in run.operators.values()) else 2
-
-
-def evaluator_spec(campaign: Campaign) -> EvaluatorSpec:
-    """The evaluator of a campaign as the runner needs it."""
-    table = campaign.config.evaluator
-    return EvaluatorSpec(
-        root=campaign.folder,
-        command=table.command,
-        function=table.function,
-        objective=table.objective,
-        timeout=table.timeout,
-        python=None if table.python is None else campaign.folder / table.python,
-        env=tuple(table.env),
-        data=tuple(table.data),
-        network=table.network,
-        memory=table.memory,
-        cpus=table.cpus,
-        threads=table.threads,
-        warm=table.warm,
-        sandbox=table.sandbox,
-        setup=table.setup,
-        hide=(campaign.home,),
-    )

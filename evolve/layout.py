@@ -38,6 +38,11 @@ class Layout:
         return self.home / "scratch"
 
     @property
+    def prepared(self) -> Path:
+        """The checkout in which the evaluator's set-up was run."""
+        return self.home / "prepared" / "slot-000"
+
+    @property
     def lock(self) -> Path:
         """File that the orchestrator holds locked while it lives."""
         return self.home / "lock"

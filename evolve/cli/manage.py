@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -76,6 +75,8 @@ def _write_patch(store: Store, base: Candidate, candidate: Candidate, target: st
 @click.pass_obj
 def remove(place: Place, yes: bool, as_json: bool) -> None:
     """Delete a campaign: its journal, its store, everything it made. Exported branches stay."""
+    from evolve.removal import remove_tree
+
     from evolve import answers
 
     campaign = place.open()
@@ -87,7 +88,7 @@ def remove(place: Place, yes: bool, as_json: bool) -> None:
         if as_json or not sys.stdin.isatty():
             raise click.UsageError(f"removing {campaign.name} cannot be undone; confirm it with --yes")
         click.confirm(f"Delete campaign {campaign.name} in {campaign.home}?", abort=True, err=True)
-    shutil.rmtree(campaign.home)
+    remove_tree(campaign.home)
     if as_json:
         print_json(answers.Removed(campaign=campaign.name, home=str(campaign.home)))
     else:

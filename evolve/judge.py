@@ -1,0 +1,90 @@
+"""The judge of a campaign, made ready: the evaluator as configured, its set-up done once, its data pinned."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from archives.checkouts import Checkouts
+from archives.errors import EvaluatorError
+from archives.reader import Reader
+from archives.records import Setting
+from evaluators.preparation import fingerprint, run_setup
+from evaluators.spec import EvaluatorSpec, Provided
+from evolve.bench import Bench
+from evolve.campaign import Campaign
+from evolve.globs import matcher
+
+
+def evaluator_spec(campaign: Campaign) -> EvaluatorSpec:
+    """The evaluator of a campaign as a runner needs it."""
+    table = campaign.config.evaluator
+    return EvaluatorSpec(
+        root=campaign.folder,
+        command=table.command,
+        function=table.function,
+        objective=table.objective,
+        timeout=table.timeout,
+        python=None if table.python is None else campaign.folder / table.python,
+        env=tuple(table.env),
+        data=tuple(table.data),
+        network=table.network,
+        memory=table.memory,
+        cpus=table.cpus,
+        threads=table.threads,
+        warm=table.warm,
+        sandbox=table.sandbox,
+        setup=table.setup,
+        hide=(campaign.home,),
+    )
+
+
+def bench(campaign: Campaign, spec: EvaluatorSpec, width: int) -> Bench:
+    """Places to judge at."""
+    hidden = matcher(campaign.config.holdout.files, campaign.prefix)
+    return Bench(campaign.store, campaign.layout, spec, campaign.prefix, hidden, width)
+
+
+def prepared(campaign: Campaign, spec: EvaluatorSpec, reader: Reader) -> tuple[EvaluatorSpec, list[Setting]]:
+    """Run the set-up command if it has not been run, and check that the data are what they were.
+
+    Blocks as long as the set-up takes.
+
+    Returns:
+        The evaluator with what its set-up made, and facts to be journaled.
+
+    Raises:
+        EvaluatorError: The set-up failed, or the data have changed since the campaign began.
+    """
+    facts = []
+    pins = _pins(campaign)
+    known = reader.setting("pins")
+    if known is None:
+        facts.append(Setting("pins", pins))
+    elif changed := [path for path in pins if pins[path] != known.get(path)]:
+        raise EvaluatorError(
+            f"evaluator.data: {changed[0]} has changed since the campaign began, so results could not be compared; "
+            "put it back, or start a campaign with another name"
+        )
+    if spec.setup is None:
+        return spec, facts
+    folder = campaign.layout.prepared
+    made = reader.setting("provided")
+    if made is None or not folder.is_dir():
+        slot = Checkouts(campaign.store, folder.parent).slot(0)
+        slot.move_to(reader.setting("base"), matcher(campaign.config.holdout.files, campaign.prefix))
+        done = run_setup(spec, slot.path / campaign.prefix)
+        made = [[one.path, str(one.source)] for one in done]
+        facts.append(Setting("provided", made))
+    return replace(spec, provided=tuple(Provided(path, Path(source)) for path, source in made)), facts
+
+
+def _pins(campaign: Campaign) -> dict[str, Any]:
+    pins = {}
+    for path in campaign.config.evaluator.data:
+        place = campaign.folder / path
+        if not place.exists():
+            raise EvaluatorError(f"evaluator.data: {place} does not exist; put it there, or correct the path")
+        pins[path] = fingerprint([(path, place)])
+    return pins
