@@ -28,8 +28,8 @@ from evolve.ownership import own
 from evolve.pipeline import pipeline
 from evolve.population import Population
 from evolve.registry import model_pool, operators_for, policies_for, usable
-from evolve.run import Run
-from evolve.stages.admit import learn
+from evolve.run import Run, failed
+from evolve.stages.admit import admit, learn
 from evolve.stages.baseline import baseline
 from evolve.territory import editable
 
@@ -66,19 +66,25 @@ async def run_campaign(campaign: Campaign, listener: Callable[[str, Any], None])
             campaign.store.recover()
             await _write(journal, state="running", reason="", **changeable_facts(campaign.config))
             try:
-                async with _assembled(campaign, journal, listener) as run:
-                    await _conduct(run)
-                    ending = _ending(run)
-            except BaseExceptionGroup as group:
-                raise _single(group) from None
-            except EvolveError as error:
-                await _write(journal, state="stopped", reason=str(error))
+                ending = await _run(campaign, journal, listener)
+            except (EvolveError, KeyboardInterrupt) as error:
+                with trio.CancelScope(shield=True):
+                    await _write(journal, state="stopped", reason=str(error) or "interrupted at once")
                 raise
             with trio.CancelScope(shield=True):
                 await _write(journal, state=ending.state, reason=ending.reason)
             return ending
         finally:
             journal.close()
+
+
+async def _run(campaign: Campaign, journal: Journal, listener: Callable[[str, Any], None]) -> Ending:
+    try:
+        async with _assembled(campaign, journal, listener) as run:
+            await _conduct(run)
+            return _ending(run)
+    except BaseExceptionGroup as group:
+        raise _single(group) from None
 
 
 async def _write(journal: Journal, **facts: Any) -> None:
@@ -187,7 +193,7 @@ def _relearn(run: Run) -> None:
 
 
 async def _conduct(run: Run) -> None:
-    unfinished = _unfinished(run)
+    unfinished = await _unfinished(run)
     run.resumed = frozenset(p.number for p in unfinished)
     champion = run.population.candidates[run.population.champion.candidate]
     run.store.move_champion(champion.commit, run.store.champion())
@@ -202,9 +208,15 @@ async def _conduct(run: Run) -> None:
         await run.record(Setting("spent", dict(run.budget.spent)))
 
 
-def _unfinished(run: Run) -> list[Proposal]:
-    left = [*run.reader.proposals("open"), *run.reader.proposals("made")]
-    return sorted((p for p in left if p.operator in run.operators or p.outcome), key=lambda p: p.number)
+async def _unfinished(run: Run) -> list[Proposal]:
+    """Proposals an earlier run left behind, by number; those nobody can make any more are closed."""
+    left = sorted([*run.reader.proposals("open"), *run.reader.proposals("made")], key=lambda p: p.number)
+    for proposal in left:
+        if proposal.operator in run.operators:
+            run.operators[proposal.operator].recall(proposal)
+        elif proposal.outcome is None:
+            await admit(run, failed(proposal, f"{proposal.operator} is no longer among the operators"))
+    return [p for p in left if p.operator in run.operators or p.outcome is not None]
 
 
 def _ending(run: Run) -> Ending:

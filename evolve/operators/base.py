@@ -121,3 +121,17 @@ class Operator(Protocol):
         the journal. `merit` is the objective turned so that higher is better; None where it was not judged.
         """
         ...
+
+    def recall(self, proposal: Proposal) -> None:
+        """Know of a proposal of its own that an earlier run made and did not finish."""
+        ...
+
+
+class Stateless:
+    """The half of an operator that has nothing to learn."""
+
+    def observe(self, proposal: Proposal, candidate: Candidate | None, merit: float | None) -> None:
+        """There is nothing to learn."""
+
+    def recall(self, proposal: Proposal) -> None:
+        """There is nothing to know."""

@@ -6,12 +6,12 @@ import warnings
 from collections.abc import Sequence
 from typing import Literal
 
-from archives.records import Candidate, Proposal
-from evolve.operators.base import Draft, Order, Refused, Source
+from archives.records import Candidate
+from evolve.operators.base import Draft, Order, Refused, Source, Stateless
 from evolve.operators.merging import merge_text
 
 
-class Crossover:
+class Crossover(Stateless):
     """Merges the partner's changes since the common ancestor into the parent."""
 
     name = "crossover"
@@ -21,9 +21,6 @@ class Crossover:
     def handles(self, paths: Sequence[str]) -> bool:
         """Any files can be merged."""
         return bool(paths)
-
-    def observe(self, proposal: Proposal, candidate: Candidate | None, merit: float | None) -> None:
-        """There is nothing to learn."""
 
     def propose(self, order: Order, source: Source) -> Draft:
         """Merge by Git first, and what it calls conflicts by words."""

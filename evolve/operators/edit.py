@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 import trio
 
-from archives.records import Call, Candidate, Proposal
+from archives.records import Call
 from evolve.models.errors import CallFailed, NoModelAnswers
-from evolve.operators.base import Draft, Order, Refused, Source
+from evolve.operators.base import Draft, Order, Refused, Source, Stateless
 from evolve.operators.replies import ReplyError, apply, parse
 from evolve.prompts import quoted, render
 from evolve.prompts.context import (
@@ -46,7 +46,7 @@ class Models(Protocol):
         ...
 
 
-class Edit:
+class Edit(Stateless):
     """Asks a model for a change of the parent.
 
     Args:
@@ -75,9 +75,6 @@ class Edit:
     def propose(self, order: Order, source: Source) -> Draft:
         """Not for this operator, which waits for a model."""
         raise NotImplementedError("edit is asynchronous: await propose_async")
-
-    def observe(self, proposal: Proposal, candidate: Candidate | None, merit: float | None) -> None:
-        """It keeps no state."""
 
     async def propose_async(self, order: Order, source: Source) -> Draft:
         """Make one change.

@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
-from archives.records import Candidate, Proposal
-from evolve.operators.base import Draft, Order, Refused, Source
+from archives.records import Candidate
+from evolve.operators.base import Draft, Order, Refused, Source, Stateless
 from evolve.operators.literals import MAX_BYTES, blocks
 from evolve.randomness import rng
 
@@ -34,7 +34,7 @@ SPARE_BYTES = 2000
 MAX_LENDERS = 4
 
 
-class Mutate:
+class Mutate(Stateless):
     """Edits of the syntax tree of one Python file a proposal."""
 
     name = "mutate"
@@ -47,9 +47,6 @@ class Mutate:
     def handles(self, paths: Sequence[str]) -> bool:
         """Python only."""
         return any(path.endswith(".py") for path in paths)
-
-    def observe(self, proposal: Proposal, candidate: Candidate | None, merit: float | None) -> None:
-        """There is nothing to learn: edits are drawn anew each time."""
 
     def propose(self, order: Order, source: Source) -> Draft:
         """One to three edits of one file; drawn again until the result compiles and differs."""

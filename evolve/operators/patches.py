@@ -66,6 +66,11 @@ class Patches:
         usable = candidate is not None and merit is not None
         self._results[str(proposal.payload["patch"])] = candidate.id if candidate and usable else None
 
+    def recall(self, proposal: Proposal) -> None:
+        """Know of a patch that is in flight again."""
+        if "patch" in proposal.payload:
+            self._in_flight[proposal.number] = str(proposal.payload["patch"])
+
     def propose(self, order: Order, source: Source) -> Draft:
         """The first patch that is not used yet, on the parent it names."""
         patches = self._list()

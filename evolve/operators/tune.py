@@ -50,6 +50,9 @@ class Tune:
         """Any text file may hold numbers."""
         return any(literals.tunable(path) for path in paths)
 
+    def recall(self, proposal: Proposal) -> None:
+        """What was asked leaves no state."""
+
     def observe(self, proposal: Proposal, candidate: Candidate | None, merit: float | None) -> None:
         """Note what came of a proposal of any operator."""
         own = proposal.operator == self.name and "skeleton" in proposal.payload

@@ -146,3 +146,21 @@ def test_killed_at_a_named_point(target: Target, point: str, tmp_path: Path) -> 
     assert process.wait(60) == -signal.SIGKILL
     assert log.read_text() == f"{point}\n"
     finish_and_check(target)
+
+
+def test_patches_in_flight_at_a_kill_are_proposed_once_with_several_workers(target: Target, tmp_path: Path) -> None:
+    folder = tmp_path / "patches"
+    folder.mkdir()
+    for n in range(1, 13):
+        text = f"--- a/shape.py\n+++ b/shape.py\n@@ -1,3 +1,3 @@\n-A = 1.0\n+A = {1 + n / 10}\n B = 1.5\n C = 0.2\n"
+        (folder / f"{n:03d}-p{n}.patch").write_text(text)
+    config = target.repo / "evolve.toml"
+    config.write_text(config.read_text() + f'[operators]\npatches = {{ folder = "{folder}" }}\n')
+    target.before = fingerprint(target.repo)
+    log = tmp_path / "fired"
+    process = target.start("run", EVOLVE_CRASH_AT="evaluate.judged:5", EVOLVE_CRASH_LOG=str(log))
+    assert process.wait(60) == -signal.SIGKILL
+    assert target.start("run").wait(90) == 0
+    status = target.ask("status")
+    assert (status["proposals"], status["candidates"], status["evaluations"]) == (12, 13, 13)
+    assert status["reason"] == "the operators have nothing more to propose"
