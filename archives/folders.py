@@ -86,7 +86,7 @@ def _lift(name: str, source: int, target: int) -> str | None:
 
 
 def write_file(name: bytes, within: int, data: bytes, executable: bool) -> os.stat_result:
-    """Makes a new file, with the same permissions under every umask; fails if there is anything at its name."""
+    """Makes a new file with the same permissions under every umask; fails if anything is at its name."""
     handle = os.open(name, _NEW_FILE, 0o600, dir_fd=within)
     try:
         os.fchmod(handle, 0o755 if executable else 0o644)
