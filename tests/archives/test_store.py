@@ -511,3 +511,41 @@ def test_submodules_of_the_base_are_kept_and_not_written(tmp_path: Path) -> None
     tree = store.write_tree(base, {"lib/more.py": b""})
     store.commit(tree, [base], "more", 1)
     assert store.check() == []
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from archives.store import Store
+store, base, start = Store(Path(sys.argv[1])), sys.argv[2], int(sys.argv[3])
+store.recover()
+champion = store.champion()
+for number in range(start, start + 10_000):
+    tree = store.write_tree(base, {"value.txt": b"%d" % number})
+    made = store.commit(tree, [base], f"number {number}", number)
+    print(made, flush=True)
+    if number % 5 == 0:
+        assert store.move_champion(made, champion)
+        champion = made
+    if number % 20 == 0:
+        store.pack()
+"""
+
+
+def test_a_writer_killed_again_and_again_loses_nothing(tmp_path: Path) -> None:
+    store, base = make_store(tmp_path)
+    acknowledged: list[str] = []
+    for turn in range(8):
+        command = [sys.executable, "-c", WRITER, str(store.path), base, str(turn * 10_000 + 1)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            acknowledged += [process.stdout.readline().strip() for _ in range(17 + turn)]
+            time.sleep(turn * 0.003)
+            process.kill()
+            acknowledged += [line.strip() for line in process.stdout if line.endswith("\n")]
+        assert process.returncode == -signal.SIGKILL
+    store.recover()
+    assert set(acknowledged) <= set(store.commits())
+    assert len(set(acknowledged)) == len(acknowledged) > 100
+    assert store.champion() in acknowledged
+    assert store.check() == []
