@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from evolve.budget import Budget
 from evolve.campaign import Campaign, changeable_facts
 from evolve.choice import Choice
 from evolve.config import Config
+from evolve.interrupts import Interrupts, interrupts
 from evolve.judge import bench, evaluator_spec, prepared
 from evolve.models import Gateway
 from evolve.operators.base import Source
@@ -60,13 +60,13 @@ async def run_campaign(campaign: Campaign, listener: Callable[[str, Any], None])
         CampaignBusy: Another process owns it.
         EvolveError: The base cannot be judged, or the machine failed.
     """
-    with own(campaign.layout.lock):
+    with own(campaign.layout.lock), interrupts() as heard:
         journal = Journal.open(campaign.layout.database)
         try:
             campaign.store.recover()
             await _write(journal, state="running", reason="", **changeable_facts(campaign.config))
             try:
-                ending = await _run(campaign, journal, listener)
+                ending = await _run(campaign, journal, listener, heard)
             except (EvolveError, KeyboardInterrupt) as error:
                 with trio.CancelScope(shield=True):
                     await _write(journal, state="stopped", reason=str(error) or "interrupted at once")
@@ -78,10 +78,12 @@ async def run_campaign(campaign: Campaign, listener: Callable[[str, Any], None])
             journal.close()
 
 
-async def _run(campaign: Campaign, journal: Journal, listener: Callable[[str, Any], None]) -> Ending:
+async def _run(
+    campaign: Campaign, journal: Journal, listener: Callable[[str, Any], None], heard: Interrupts
+) -> Ending:
     try:
         async with _assembled(campaign, journal, listener) as run:
-            await _conduct(run)
+            await _conduct(run, heard)
             return _ending(run)
     except BaseExceptionGroup as group:
         raise _single(group) from None
@@ -192,13 +194,13 @@ def _relearn(run: Run) -> None:
         run.admitted = proposal.admitted or run.admitted
 
 
-async def _conduct(run: Run) -> None:
+async def _conduct(run: Run, heard: Interrupts) -> None:
     unfinished = await _unfinished(run)
     run.resumed = frozenset(p.number for p in unfinished)
     champion = run.population.candidates[run.population.champion.candidate]
     run.store.move_champion(champion.commit, run.store.champion())
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(_watch_signals, run, nursery.cancel_scope)
+        nursery.start_soon(_watch_interrupts, run, heard)
         nursery.start_soon(_watch_wall, run)
         nursery.start_soon(_watch_store, run)
         await baseline(run)
@@ -226,17 +228,14 @@ def _ending(run: Run) -> Ending:
     return Ending("stopped" if run.interrupted else "finished", reason)
 
 
-async def _watch_signals(run: Run, scope: trio.CancelScope) -> None:
+async def _watch_interrupts(run: Run, heard: Interrupts) -> None:
     """The first Ctrl-C or SIGTERM drains; a second one ends what is in flight at once."""
-    if threading.current_thread() is not threading.main_thread():
-        return
-    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-        async for number in signals:
-            if run.interrupted:
-                raise KeyboardInterrupt
-            run.interrupted = True
-            run.stop("stopped by Ctrl-C" if number == signal.SIGINT else "stopped by a signal")
-            run.listener("draining", "finishing what is in flight; once more to stop at once")
+    number = await heard.wait(1)
+    run.interrupted = True
+    run.stop("stopped by Ctrl-C" if number == signal.SIGINT else "stopped by a signal")
+    run.listener("draining", "finishing what is in flight; once more to stop at once")
+    await heard.wait(2)
+    raise KeyboardInterrupt
 
 
 async def _watch_wall(run: Run) -> None:

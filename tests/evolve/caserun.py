@@ -8,10 +8,13 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from archives.reader import Reader
 
 CASES = Path(__file__).parents[1] / "cases" / "campaign"
 VERDICTS = {"judged": "judged", "failed": "candidate failed", "invalid": "invalid result"}
@@ -172,6 +175,18 @@ def fingerprint(repo: Path) -> str:
         data = os.readlink(path).encode() if path.is_symlink() else path.read_bytes()
         digest.update(f"{inside}\0{path.lstat().st_mode}\0".encode() + data + b"\0")
     return digest.hexdigest()
+
+
+def await_evaluations(repo: Path, number: int) -> None:
+    """Wait until so many evaluations are in the journal of the repository's only campaign."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        for journal in (repo / ".git" / "evolve").glob("[!.]*/campaign.db"):
+            with Reader(journal) as reader:
+                if reader.counts().evaluations >= number:
+                    return
+        time.sleep(0.005)
+    raise AssertionError(f"there are not {number} evaluations after a minute")
 
 
 def alive(token: str) -> list[int]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from caserun import alive, environment, fingerprint, git
+from caserun import alive, await_evaluations, environment, fingerprint, git
 from targets import READ_VALUE, config, evolve, patches, repository
 
 import evolve as api
@@ -65,8 +65,8 @@ print(value + random.Random(f"{request['seed']}/{value}").gauss(0, 0.5))
 
 def test_noise_is_found_out_and_luck_is_not_promoted(tmp_path: Path) -> None:
     repo = repository(tmp_path / "target", {"value.txt": "1.0\n", "evaluate.py": NOISY})
-    same = {f"c{n}": f"1.{'0' * (n + 2)}\n" for n in range(6)}
-    campaign = run_patches(repo, same, promotion={})
+    same = {f"c{n}": f"1.{'0' * (n + 2)}\n" for n in range(3)}
+    campaign = run_patches(repo, same, promotion={"pairs": 20})
     with campaign.reader() as reader:
         assert reader.setting("rule") == "evalue"
         assert reader.setting("noise") > 0.1
@@ -168,13 +168,8 @@ def started(repo: Path) -> subprocess.Popen[str]:
     process = subprocess.Popen(
         [sys.executable, "-m", "evolve", "run"], cwd=repo, env=environment(), stderr=subprocess.PIPE, text=True
     )
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        ran = evolve(repo, "status", "--json")
-        if ran.returncode == 0 and json.loads(ran.stdout)["evaluations"] >= 2:
-            return process
-        time.sleep(0.05)
-    raise AssertionError("the run did not start")
+    await_evaluations(repo, 2)
+    return process
 
 
 def status(repo: Path) -> dict[str, Any]:

@@ -7,12 +7,11 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from caserun import CASES, VERDICTS, Case, alive, environment, fingerprint, git, lay_out
+from caserun import CASES, VERDICTS, Case, alive, await_evaluations, environment, fingerprint, git, lay_out
 
 OWN_SCRIPT = {"misspelt-key", "killed-and-resumed", "same-seed-same-hashes"}
 ORDINARY = sorted(p.name for p in CASES.iterdir() if p.is_dir() and p.name not in OWN_SCRIPT)
@@ -128,13 +127,7 @@ def test_a_misspelt_key_is_one_line_before_anything_starts(tmp_path: Path) -> No
 def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
     case = lay_out("killed-and-resumed", tmp_path)
     process = subprocess.Popen([sys.executable, "-m", "evolve", "run"], cwd=case.repo, env=environment())
-    recorded: list[dict[str, Any]] = []
-    deadline = time.monotonic() + 60
-    while len(recorded) < case.given["script"]["kill_after_recorded"] and time.monotonic() < deadline:
-        time.sleep(0.05)
-        ran = case.evolve("evaluations", "--json")
-        if ran.code == 0:
-            recorded = [e for e in case.ask("evaluations")["evaluations"] if e["candidate"] != case.trees["base"]]
+    await_evaluations(case.repo, case.given["script"]["kill_after_recorded"] + 1)
     process.send_signal(signal.SIGKILL)
     process.wait()
     noted = case.ask("evaluations")["evaluations"]
@@ -158,12 +151,7 @@ def test_the_same_seed_gives_the_same_hashes_however_the_run_was_cut(tmp_path: P
             process = subprocess.Popen(
                 [sys.executable, "-m", "evolve", "run"], cwd=repo, env=environment(PYTHONHASHSEED=run["pythonhashseed"])
             )
-            deadline = time.monotonic() + 60
-            while time.monotonic() < deadline and process.poll() is None:
-                ran = case.evolve("status", "--json", repo=repo)
-                if ran.code == 0 and case.ask("status", repo=repo)["evaluations"] >= limit:
-                    break
-                time.sleep(0.01)
+            await_evaluations(repo, limit)
             process.send_signal(signal.SIGTERM)
             assert process.wait(30) == 0
         ran = case.evolve("run", repo=repo, PYTHONHASHSEED=run["pythonhashseed"])
