@@ -178,14 +178,14 @@ PROPOSALS = Table(
     Proposal,
     "number",
     """number operator parent basis policy partner inspirations state outcome candidate reason summary
-    rationale payload model gain reward admitted""",
+    rationale payload model gain reward admitted stale""",
     {"basis": BASIS, "inspirations": LIST, "payload": MAPPING, "gain": REAL, "reward": REAL},
 )
 CANDIDATES = Table(
     "candidates",
     Candidate,
     "id",
-    "id commit number parents proposal operator summary measures changed",
+    "id commit number parents proposal operator summary rebased_from measures changed",
     {"parents": LIST, "measures": MAPPING, "changed": LIST},
 )
 EVALUATIONS = Table(

@@ -14,11 +14,12 @@ from typing import Any, Literal
 
 from archives.records import Candidate, Proposal
 
-EdgeKind = Literal["parent", "crossover", "inspiration", "duplicate"]
-"""parent: first Git parent. crossover: second Git parent. inspiration: its ideas were offered to the
-proposal. duplicate: a later proposal from there led to the same tree."""
+EdgeKind = Literal["parent", "crossover", "repaired", "inspiration", "duplicate"]
+"""parent: first Git parent. crossover: second Git parent. repaired: its change was carried over from there
+to a newer parent. inspiration: its ideas were offered to the proposal. duplicate: a later proposal from
+there led to the same tree."""
 
-_KINDS: tuple[EdgeKind, ...] = ("parent", "crossover", "inspiration", "duplicate")
+_KINDS: tuple[EdgeKind, ...] = ("parent", "crossover", "repaired", "inspiration", "duplicate")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class Lineage:
         self.descent: Any = networkx.DiGraph()
         """Git parents to children; edges carry `kind`, nodes their `candidate`."""
         self.ties: Any = networkx.MultiDiGraph()
-        """Inspirations and duplicates; edges are keyed by their kind."""
+        """Repairs, inspirations and duplicates; edges are keyed by their kind."""
         for candidate in sorted(candidates, key=lambda candidate: candidate.number):
             self.add_candidate(candidate)
         for proposal in proposals:
@@ -54,6 +55,8 @@ class Lineage:
         for parent, kind in zip(candidate.parents, ("parent", "crossover"), strict=False):
             if parent in self:
                 self.descent.add_edge(parent, candidate.id, kind=kind)
+        if candidate.rebased_from is not None:
+            self._tie(candidate.rebased_from, candidate.id, "repaired")
 
     def add_proposal(self, proposal: Proposal) -> None:
         """Add the ties of a proposal; those to candidates not known (yet) are left out."""

@@ -34,6 +34,7 @@ from archives.records import (
     ProposalState,
     Purpose,
     Split,
+    Treatment,
 )
 from archives.schema import VERSION, version_of
 
@@ -79,6 +80,21 @@ class Counts:
     last_champion: int
     last_call: int
     last_event: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stale:
+    """How proposals fared that were treated alike because their basis had moved.
+
+    Attributes:
+        proposals: How many there were.
+        improved: Those of them that were better than the parent of their candidate.
+        promoted: Those of them whose candidate became champion.
+    """
+
+    proposals: int
+    improved: int
+    promoted: int
 
 
 class Reader:
@@ -180,6 +196,19 @@ class Reader:
     def events(self, after: int = 0) -> Iterator[Event]:
         """Events with an id above `after`, by id."""
         return self._select(EVENTS, "WHERE id > ? ORDER BY id", (after,))
+
+    def stale(self) -> dict[Treatment, Stale]:
+        """What became of the proposals whose basis had moved, by what was done about it."""
+        rows = self._rows(
+            "SELECT stale, count(*), coalesce(sum(gain > 0), 0),"
+            " coalesce(sum(candidate IN (SELECT candidate FROM champions)), 0)"
+            " FROM proposals WHERE stale IS NOT NULL GROUP BY stale ORDER BY stale"
+        )
+        return {treatment: Stale(*numbers) for treatment, *numbers in rows}
+
+    def rebased(self) -> dict[str, str]:
+        """Candidates that were put onto a newer parent, with the candidate each was made from."""
+        return dict(self._rows("SELECT id, rebased_from FROM candidates WHERE rebased_from IS NOT NULL"))
 
     def counts(self) -> Counts:
         """How much there is of everything, in one consistent state; reads indexes only."""

@@ -1,8 +1,8 @@
 """The nouns of a campaign, as frozen data.
 
 A *candidate* is one tree of the repository; its identity is the hash of that tree, so equal trees are one
-candidate whoever proposes them. A *proposal* is one attempt to make a candidate and is numbered from 1 (0 is the
-base). A record is written to the journal whole; writing it again under the same key replaces it.
+candidate whoever proposes them. A *proposal* is one attempt to make a candidate and is numbered from 1 (0
+is the base). A record is written to the journal whole; writing it again under the same key replaces it.
 """
 
 from __future__ import annotations
@@ -16,9 +16,14 @@ Split = Literal["search", "holdout"]
 Direction = Literal["maximize", "minimize"]
 ProposalState = Literal["open", "made", "done"]
 """open: selected, nothing made yet. made: its candidate is in the store. done: its outcome is known."""
-Outcome = Literal["candidate", "duplicate", "unchanged", "failed", "rejected"]
-"""candidate: it led to a new one. duplicate: to a known one. unchanged: to its own parent. failed: the operator
-could not make anything. rejected: it touched what it must not touch."""
+Outcome = Literal["candidate", "duplicate", "unchanged", "failed", "rejected", "dropped"]
+"""candidate: it led to a new one. duplicate: to a known one. unchanged: to its own parent. failed: the
+operator could not make anything. rejected: it touched what it must not touch. dropped: its basis was too
+old."""
+Treatment = Literal["accepted", "dropped", "updated", "conflicting", "repaired"]
+"""What became of a proposal whose basis had moved. accepted: evaluated as it was. dropped: not evaluated.
+updated: merged onto what had taken its parent's place. conflicting: could not be, so evaluated as it was.
+repaired: a model carried it over."""
 Purpose = Literal["search", "baseline", "confirm", "gate"]
 """search: the first look at a candidate. baseline: repeats that measure the noise. confirm: another look at a
 would-be champion. gate: paired runs that decide a promotion."""
@@ -45,7 +50,7 @@ class Proposal:
         partner: Second parent of a crossover.
         inspirations: Candidates whose ideas may be borrowed.
         policy: Policy that chose the parent.
-        basis: Versions that held when it was selected.
+        basis: Versions that held when it was selected, or last put onto a newer parent.
         state: How far it has come.
         outcome: What came of it, once it is done or made.
         candidate: The candidate it led to.
@@ -54,10 +59,12 @@ class Proposal:
         rationale: Longer text of why, the commit's body.
         payload: The operator's own data (JSON), from which it rebuilds its state.
         model: Model that wrote it, if any.
-        gain: Change of the objective against the parent, positive is better; None if not judged.
+        gain: Change of the objective against the parent (of its candidate, where it was put onto a newer
+            one), positive is better; None if not judged.
         reward: What the operator choice learned from it, in [0, 1]; None while not done.
         admitted: Place in the order of admission, from 1; None while not done. What is learned live is
             rebuilt from the journal in this order.
+        stale: What was done because its basis had moved; None where it had not.
     """
 
     number: int
@@ -78,6 +85,7 @@ class Proposal:
     gain: float | None = None
     reward: float | None = None
     admitted: int | None = None
+    stale: Treatment | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +102,8 @@ class Candidate:
         summary: One line of what was changed.
         measures: Built-in measures, by name.
         changed: Paths that differ from the first parent.
+        rebased_from: Candidate whose change was carried over to the first parent: the one that was judged
+            on an older parent, or that older parent itself where the change had no candidate yet.
     """
 
     id: str
@@ -105,6 +115,7 @@ class Candidate:
     summary: str
     measures: Mapping[str, float | str] = field(default_factory=dict)
     changed: tuple[str, ...] = ()
+    rebased_from: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

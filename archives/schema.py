@@ -41,6 +41,7 @@ _FIRST_TABLES = (
     proposal INTEGER NOT NULL,
     operator TEXT NOT NULL,
     summary TEXT NOT NULL,
+    rebased_from TEXT,
     measures TEXT NOT NULL CHECK (json_valid(measures)),
     changed TEXT NOT NULL CHECK (json_valid(changed))
 ) STRICT""",
@@ -62,7 +63,8 @@ _FIRST_TABLES = (
     model TEXT,
     gain REAL,
     reward REAL,
-    admitted INTEGER
+    admitted INTEGER,
+    stale TEXT
 ) STRICT""",
     """CREATE TABLE evaluations (
     id INTEGER PRIMARY KEY,
@@ -128,6 +130,7 @@ _FIRST_INDEXES = (
     ("proposals", ("state",)),
     ("proposals", ("outcome",)),
     ("proposals", ("candidate",)),
+    ("proposals", ("stale",)),
     ("evaluations", ("candidate",)),
     ("evaluations", ("split", "purpose")),
     ("evaluations", ("verdict", "counted")),

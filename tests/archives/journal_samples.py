@@ -56,6 +56,7 @@ def one_of_each() -> list[Record]:
             summary="Join two layouts – ä, 円",
             measures={"lines": 120, "distance": 3.5, "kind": "grid"},
             changed=("packing.py", "Ordner/ä.py"),
+            rebased_from=id_of(0),
         ),
         Proposal(
             number=1,
@@ -76,6 +77,7 @@ def one_of_each() -> list[Record]:
             gain=0.25,
             reward=1.0,
             admitted=1,
+            stale="updated",
         ),
         evaluation(1, 0, purpose="baseline"),
         Evaluation(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -172,3 +173,10 @@ def test_the_order_in_which_candidates_are_handed_over_does_not_matter(
 def test_networkx_is_loaded_only_when_a_graph_is_built() -> None:
     program = "import sys, archives.lineage; sys.exit('networkx' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], cwd=ROOT).returncode == 0
+
+
+def test_a_rebased_candidate_has_an_edge_from_where_its_change_was_made() -> None:
+    moved = replace(candidate(3, 2), rebased_from=id_of(1))
+    graph = Lineage([candidate(0), candidate(1, 0), candidate(2, 0), moved])
+    assert Edge(id_of(1), id_of(3), "repaired") in graph.edges(id_of(3))
+    assert graph.ancestors(id_of(3)) == ids(2, 0)

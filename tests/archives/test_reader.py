@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from journal_samples import candidate, evaluation, id_of, one_of_each, proposal
 
 from archives.errors import JournalError
 from archives.journal import Journal
-from archives.reader import Counts, Reader
+from archives.reader import Counts, Reader, Stale
 from archives.records import (
     Basis,
     Call,
@@ -260,6 +261,18 @@ def test_proposals_and_evaluations_can_be_narrowed(journal: Journal, reader: Rea
     assert [one.id for one in reader.evaluations(id_of(1), split="search")] == [2, 4]
     assert [one.id for one in reader.evaluations(split="holdout")] == [3]
     assert [one.id for one in reader.evaluations(purpose="gate")] == [3, 4]
+
+
+def test_what_became_of_stale_work_is_counted_by_what_was_done(journal: Journal, reader: Reader) -> None:
+    journal.write(candidate(0), candidate(1, 0), replace(candidate(2, 1), rebased_from=id_of(0)),
+    Champion(0, id_of(2))) journal.write(
+        proposal(1),
+        proposal(2, stale="updated", candidate=id_of(2), gain=1.0),
+        proposal(3, stale="updated", candidate=id_of(1), gain=-1.0),
+        proposal(4, stale="dropped"),
+    )
+    assert reader.stale() == {"dropped": Stale(1, 0, 0), "updated": Stale(2, 1, 1)}
+    assert reader.rebased() == {id_of(2): id_of(0)}
 
 
 def test_events_can_be_followed(journal: Journal, reader: Reader) -> None:

@@ -24,11 +24,12 @@ CREATE TABLE candidates (
     proposal INTEGER NOT NULL,
     operator TEXT NOT NULL,
     summary TEXT NOT NULL,
+    rebased_from TEXT,
     measures TEXT NOT NULL CHECK (json_valid(measures)),
     changed TEXT NOT NULL CHECK (json_valid(changed))
 ) STRICT;
-INSERT INTO "candidates" VALUES('fe18920df6f891383a8bf956a81901edab7b8eab','686780cab026a3d61fc1ba4c33dd7a1ff49274e7',0,'[]',0,'base','candidate 0','{}','[]');
-INSERT INTO "candidates" VALUES('9a1df97879a25ff71c9c74d7a7d085c9d485357c','cccccccccccccccccccccccccccccccccccccccc',1,'["fe18920df6f891383a8bf956a81901edab7b8eab","fe18920df6f891383a8bf956a81901edab7b8eab"]',1,'crossover','Join two layouts – ä, 円','{"lines":120,"distance":3.5,"kind":"grid"}','["packing.py","Ordner/ä.py"]');
+INSERT INTO "candidates" VALUES('fe18920df6f891383a8bf956a81901edab7b8eab','686780cab026a3d61fc1ba4c33dd7a1ff49274e7',0,'[]',0,'base','candidate 0',NULL,'{}','[]');
+INSERT INTO "candidates" VALUES('9a1df97879a25ff71c9c74d7a7d085c9d485357c','cccccccccccccccccccccccccccccccccccccccc',1,'["fe18920df6f891383a8bf956a81901edab7b8eab","fe18920df6f891383a8bf956a81901edab7b8eab"]',1,'crossover','Join two layouts – ä, 円','fe18920df6f891383a8bf956a81901edab7b8eab','{"lines":120,"distance":3.5,"kind":"grid"}','["packing.py","Ordner/ä.py"]');
 CREATE TABLE champions (
     version INTEGER PRIMARY KEY,
     candidate TEXT NOT NULL REFERENCES candidates (id),
@@ -99,10 +100,11 @@ CREATE TABLE proposals (
     model TEXT,
     gain REAL,
     reward REAL,
-    admitted INTEGER
+    admitted INTEGER,
+    stale TEXT
 ) STRICT;
 INSERT INTO "proposals" VALUES(1,'crossover','fe18920df6f891383a8bf956a81901edab7b8eab','{"champion":0,"archive":3,"lessons":2,"evaluator":1}','qd','fe18920df6f891383a8bf956a81901edab7b8eab','["fe18920df6f891383a8bf956a81901edab7b8eab"]','done','candidate','9a1df97879a25ff71c9c74d7a7d085c9d485357c','because','Join two layouts','Both
-halves.','{"x":[0.1,2,null],"nested":{"deep":true}}','some/model',0.25,1.0,1);
+halves.','{"x":[0.1,2,null],"nested":{"deep":true}}','some/model',0.25,1.0,1,'updated');
 CREATE TABLE settings (
     name TEXT PRIMARY KEY,
     value TEXT NOT NULL CHECK (json_valid(value))
@@ -117,6 +119,8 @@ CREATE INDEX "idx_proposals_outcome"
     ON "proposals" ("outcome");
 CREATE INDEX "idx_proposals_candidate"
     ON "proposals" ("candidate");
+CREATE INDEX "idx_proposals_stale"
+    ON "proposals" ("stale");
 CREATE INDEX "idx_evaluations_candidate"
     ON "evaluations" ("candidate");
 CREATE INDEX "idx_evaluations_split_purpose"
