@@ -264,8 +264,9 @@ def test_proposals_and_evaluations_can_be_narrowed(journal: Journal, reader: Rea
 
 
 def test_what_became_of_stale_work_is_counted_by_what_was_done(journal: Journal, reader: Reader) -> None:
-    journal.write(candidate(0), candidate(1, 0), replace(candidate(2, 1), rebased_from=id_of(0)),
-    Champion(0, id_of(2))) journal.write(
+    rebased = replace(candidate(2, 1), rebased_from=id_of(0))
+    journal.write(candidate(0), candidate(1, 0), rebased, Champion(0, id_of(2)))
+    journal.write(
         proposal(1),
         proposal(2, stale="updated", candidate=id_of(2), gain=1.0),
         proposal(3, stale="updated", candidate=id_of(1), gain=-1.0),
