@@ -1,1 +1,1 @@
-"""What a campaign remembers: journal, Git store, checkouts, archive, lineage. Synchronous; no network, no model."""
+"""What a campaign remembers: journal, Git store, checkouts, archive, lineage. No network, no model."""

@@ -1,13 +1,13 @@
 """The errors a user can meet. Each message is one line: what is wrong, where, what to do.
 
-    EvolveError
-    ├── ConfigError        evolve.toml or the command line is wrong            (exit 2)
-    ├── RepositoryError    the target repository cannot be used as it is       (exit 1)
-    ├── StoreError         the campaign's Git store refused something          (exit 1)
-    ├── JournalError       the campaign's database refused something           (exit 1)
-    ├── EvaluatorError     the evaluator cannot be started or was changed      (exit 1)
-    ├── ModelError         no model answers                                    (exit 1)
-    └── CampaignBusy       another orchestrator owns the campaign              (exit 3)
+EvolveError
+├── ConfigError        evolve.toml or the command line is wrong            (exit 2)
+├── RepositoryError    the target repository cannot be used as it is       (exit 1)
+├── StoreError         the campaign's Git store refused something          (exit 1)
+├── JournalError       the campaign's database refused something           (exit 1)
+├── EvaluatorError     the evaluator cannot be started or was changed      (exit 1)
+├── ModelError         no model answers                                    (exit 1)
+└── CampaignBusy       another orchestrator owns the campaign              (exit 3)
 """
 
 

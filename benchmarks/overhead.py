@@ -134,15 +134,23 @@ def row(meter: Meter, first: int, last: int) -> tuple[float, float]:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--quick", action="store_true", help="a tenth of the candidates")
     quick = parser.parse_args().quick
     span, far, some = (100, 2_000, 200) if quick else (1_000, 20_000, 1_000)
     tune = measure("tune", [span, 2 * span, far - span, far])
     early, late = row(tune, span, 2 * span), row(tune, far - span, far)
-    print(f"tune    candidates {span}-{2 * span}: {early[0]:6.1f} a second, {early[1]:5.2f} ms of processor each")
-    print(f"tune    candidates {far - span}-{far}: {late[0]:6.1f} a second, {late[1]:5.2f} ms of processor each")
-    print(f"tune    late against early: {late[1] / early[1]:.2f} (processor), {early[0] / late[0]:.2f} (wall)")
+    print(
+        f"tune    candidates {span}-{2 * span}: {early[0]:6.1f} a second, {early[1]:5.2f} ms of processor each"
+    )
+    print(
+        f"tune    candidates {far - span}-{far}: {late[0]:6.1f} a second, {late[1]:5.2f} ms of processor each"
+    )
+    print(
+        f"tune    late against early: {late[1] / early[1]:.2f} (processor), {early[0] / late[0]:.2f} (wall)"
+    )
     mutate = row(measure("mutate", [some // 10, some]), some // 10, some)
     print(f"mutate  {some} candidates: {mutate[0]:6.1f} a second, {mutate[1]:5.2f} ms of processor each")
 

@@ -57,7 +57,8 @@ def create(
         ConfigError: The configuration is wrong, does not fit the repository, or the campaign exists.
         RepositoryError: The repository cannot be used.
     """
-    from evolve import campaign, config as configuration
+    from evolve import campaign
+    from evolve import config as configuration
 
     start = Path(repository)
     loaded = (

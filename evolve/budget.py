@@ -12,6 +12,11 @@ from dataclasses import dataclass, field
 _WORDS = {"usd": "dollars for models", "tokens": "tokens", "wall": "seconds of wall time"}
 
 
+def extended(limits: Mapping[str, float], added: Mapping[str, float]) -> dict[str, float]:
+    """The limits that hold: those of the configuration, with what was added to them since."""
+    return {name: limit + added.get(name, 0) for name, limit in limits.items()}
+
+
 @dataclass(slots=True)
 class Budget:
     """Limits, what has been spent, and what is reserved; amounts in the unit of each limit.

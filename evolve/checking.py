@@ -102,7 +102,7 @@ def _findings(campaign: Campaign, outcomes: list[Outcome]) -> list[Remark]:
     repository, config = campaign.repository, campaign.config
     found = [Remark(kind=f.kind, text=f.text) for f in repository.diagnose(config.campaign.base)]
     if repository.is_dirty():
-        text = "the working tree has changes that are not committed; candidates start from the commit, without them"
+        text = "the working tree has changes that are not committed; candidates start without them"
         found.append(Remark(kind="uncommitted", text=text))
     found += environment_findings(campaign.folder, config, outcomes[-1])
     return found

@@ -1,9 +1,10 @@
 """What to try next: shares among operators, and among policies, that follow what they have won per cost.
 
-Each arm keeps a discounted sum of rewards and of costs. Its value is rewards over costs, pulled towards a common
-prior while there are few data; it is drawn in proportion to its configured share times its value. Forgetting lets
-an operator that won early and then ran dry lose its share (Fialho et al., "Adaptive operator selection", 2010); a
-floor keeps every arm in play. Rewards are counted, not timed, so the same seed makes the same choices.
+Each arm keeps a discounted sum of rewards and of costs. Its value is rewards over costs, pulled towards a
+common prior while there are few data; it is drawn in proportion to its configured share times its value.
+Forgetting lets an operator that won early and then ran dry lose its share (Fialho et al., "Adaptive
+operator selection", 2010); a floor keeps every arm in play. Rewards are counted, not timed, so the same
+seed makes the same choices.
 """
 
 from __future__ import annotations

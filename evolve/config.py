@@ -109,7 +109,7 @@ class EvaluatorTable(Table):
     threads: int = Field(default=1, ge=1)
     """Threads that numeric libraries may use inside one evaluation."""
     sandbox: Literal["auto", "strict", "none"] = "auto"
-    """"auto": every wall this machine offers; "strict": refuse to run without all of them; "none": no walls."""
+    """"auto": every wall this machine offers; "strict": refuse to run where one is missing; "none": none."""
 
     @model_validator(mode="after")
     def _one_form(self) -> EvaluatorTable:
@@ -252,8 +252,8 @@ class PromotionTable(Table):
     minimum_gain: float = Field(default=0.0, ge=0)
     """How much better a challenger must be, in units of the objective."""
     no_worse: list[str] = []
-    """Metrics that must not get worse, read in the direction of the objective; "-name": lower is better, "+name":
-    higher is."""
+    """Metrics that must not get worse, read in the direction of the objective; "-name": lower is better,
+    "+name": higher is."""
     range: list[float] | None = Field(default=None, min_length=2, max_length=2)
     """Least and greatest value the objective can take; lets "evalue" use the size of differences."""
     alpha: float = Field(default=0.05, gt=0, lt=1)

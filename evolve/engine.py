@@ -1,4 +1,4 @@
-"""One run of a campaign from end to end: take the lock, gather what is known, run the pipeline, say how it ended."""
+"""One run of a campaign: take the lock, gather what is known, run the pipeline, say how it ended."""
 
 from __future__ import annotations
 

@@ -63,8 +63,8 @@ def _editable_install(folder: Path, config: Config) -> list[Remark]:
         for line in lines:
             if line.startswith("/") and Path(line).resolve().is_relative_to(root):
                 text = (
-                    f"{pointer.name} makes {line} importable in every evaluation, so candidates would be judged by "
-                    "your working copy; uninstall that editable install, or put the checkout first on sys.path"
+                    f"{pointer.name} makes {line} importable in every evaluation, so candidates would be "
+                    "judged by your working copy; uninstall it, or put the checkout first on sys.path"
                 )
                 return [Remark(kind="editable install", text=text)]
     return []

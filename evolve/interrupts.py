@@ -1,7 +1,8 @@
 """Ctrl-C and SIGTERM, heard from the first moment of a run to its last.
 
-trio's own receiver raises again what nobody has read when it closes, so a SIGTERM that arrives while a run is being
-wound up would kill it before it has written how it ended. Here signals only count; who cares waits for the next one.
+trio's own receiver raises again what nobody has read when it closes, so a SIGTERM that arrives while a run
+is being wound up would kill it before it has written how it ended. Here signals only count; who cares waits
+for the next one.
 """
 
 from __future__ import annotations

@@ -64,8 +64,8 @@ def prepared(campaign: Campaign, spec: EvaluatorSpec, reader: Reader) -> tuple[E
         facts.append(Setting("pins", pins))
     elif changed := [path for path in pins if pins[path] != known.get(path)]:
         raise EvaluatorError(
-            f"evaluator.data: {changed[0]} has changed since the campaign began, so results could not be compared; "
-            "put it back, or start a campaign with another name"
+            f"evaluator.data: {changed[0]} has changed since the campaign began, so results could not be "
+            "compared; put it back, or start a campaign with another name"
         )
     if spec.setup is None:
         return spec, facts

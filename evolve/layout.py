@@ -43,6 +43,16 @@ class Layout:
         return self.home / "prepared" / "slot-000"
 
     @property
+    def inbox(self) -> Path:
+        """Folder of the requests to the orchestrator."""
+        return self.home / "inbox"
+
+    @property
+    def log(self) -> Path:
+        """What an orchestrator in the background prints."""
+        return self.home / "logs" / "run.log"
+
+    @property
     def lock(self) -> Path:
         """File that the orchestrator holds locked while it lives."""
         return self.home / "lock"

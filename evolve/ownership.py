@@ -1,7 +1,7 @@
 """One orchestrator a campaign, ever.
 
-The lock is the kernel's (`flock`), so it is gone the moment its owner is, however it died, and a recycled process
-number cannot fool anybody. The number in the file is only for messages.
+The lock is the kernel's (`flock`), so it is gone the moment its owner is, however it died, and a recycled
+process number cannot fool anybody. The number in the file is only for messages.
 """
 
 from __future__ import annotations

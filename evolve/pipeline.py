@@ -1,13 +1,13 @@
 """The loop of a campaign: select → propose → evaluate → challenge → admit, and again.
 
-Each stage runs as tasks of one nursery, joined by channels. What limits the whole is the number of proposals in
-flight: a proposal takes a token when it is selected and gives it back when it has been admitted, so no queue can
-grow, wherever the slow stage is, and the channels themselves never block. With one worker for proposals and one
-for evaluations there is one token: each choice then sees the results of all before it, and the same seed gives the
-same campaign.
+Each stage runs as tasks of one nursery, joined by channels. What limits the whole is the number of
+proposals in flight: a proposal takes a token when it is selected and gives it back when it has been
+admitted, so no queue can grow, wherever the slow stage is, and the channels themselves never block. With
+one worker for proposals and one for evaluations there is one token: each choice then sees the results of
+all before it, and the same seed gives the same campaign.
 
-The journal is the truth. A proposal that a killed run left unfinished goes through the same stages again, and each
-stage passes over what is recorded already.
+The journal is the truth. A proposal that a killed run left unfinished goes through the same stages again,
+and each stage passes over what is recorded already.
 """
 
 from __future__ import annotations

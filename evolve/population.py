@@ -73,7 +73,8 @@ class Population:
     def relay(self, depth: int, noise: float) -> None:
         """Lay the archive out anew: other depth, other noise, the same candidates in the same order."""
         entries = [
-            Entry(candidate, self.sign * s.score, s.measures, s.count) for candidate, s in self._standings.items()
+            Entry(candidate, self.sign * s.score, s.measures, s.count)
+            for candidate, s in self._standings.items()
         ]
         self.grid = Grid.rebuild(self._axes, depth, entries, noise)
         self._elites = (-1, [])
@@ -107,7 +108,8 @@ class Population:
         """Best of each cell, best first."""
         if self._elites[0] != self.grid.version:
             ranked = sorted(
-                self.grid.elites(), key=lambda e: (-self.grid.estimate(e), self.candidates[e.candidate].number)
+                self.grid.elites(),
+                key=lambda e: (-self.grid.estimate(e), self.candidates[e.candidate].number),
             )
             self._elites = (self.grid.version, ranked)
         return self._elites[1]

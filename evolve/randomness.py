@@ -1,7 +1,8 @@
 """Random numbers keyed by (campaign seed, proposal number, purpose), never streamed.
 
 A streamed generator makes every draw depend on all draws before it, so a resumed campaign, or one more call
-somewhere, changes everything after it. A keyed one gives the same number to the same question, whenever asked.
+somewhere, changes everything after it. A keyed one gives the same number to the same question, whenever
+asked.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""Writes the reference page of `evolve.toml` from the models: `python -m evolve.reference > docs/configuration.md`."""
+"""The reference page of `evolve.toml`: `python -m evolve.reference > docs/configuration.md`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from evolve.config import Config, Table
 
 HEAD = """# evolve.toml
 
-Only `artifact.include` and one of `evaluator.command` and `evaluator.function` have to be given. An unknown key or a
-wrong value is one line that names it, before anything starts. Times are seconds or texts such as "90s", "10m", "2h";
-sizes are bytes or texts such as "512MiB". Paths and globs are relative to the folder of the file.
+Only `artifact.include` and one of `evaluator.command` and `evaluator.function` have to be given. An unknown
+key or a wrong value is one line that names it, before anything starts. Times are seconds or texts such as
+"90s", "10m", "2h"; sizes are bytes or texts such as "512MiB". Paths and globs are relative to the folder of
+the file.
 
 (Written by `python -m evolve.reference` from `evolve/config.py`.)
 """

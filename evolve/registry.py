@@ -26,8 +26,8 @@ OFFERED = ("tune", "mutate", "crossover", "edit")
 def model_pool(config: Config) -> tuple[ModelSpec, ...]:
     """The models that may be asked: those of the configuration.
 
-    Where none is configured but `edit` is asked for by name, a small one of a provider whose key is at hand. A key
-    that merely lies in the environment never sends code anywhere.
+    Where none is configured but `edit` is asked for by name, a small one of a provider whose key is at
+    hand. A key that merely lies in the environment never sends code anywhere.
     """
     configured = tuple(ModelSpec(**table.model_dump()) for table in config.models.pool)
     if configured or config.operators.edit is None:

@@ -1,4 +1,4 @@
-"""Removing folders that candidates have written to: nested as deep as they like, with modes as odd as they like."""
+"""Removing folders that candidates have written to, however deep and with whatever modes."""
 
 from __future__ import annotations
 

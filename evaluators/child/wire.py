@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import struct
-from typing import Any, Dict, Mapping, Tuple  # noqa: UP035  # this runs on Python 3.8 too
+from typing import Any, Dict, Mapping, Tuple  # this runs on Python 3.8 too
 
 _LENGTH = struct.Struct("!I")
-Message = Tuple[Dict[str, Any], Dict[str, bytes]]  # noqa: UP006
+Message = Tuple[Dict[str, Any], Dict[str, bytes]]
 
 
 def pack(header: Mapping[str, Any], blobs: Mapping[str, bytes] | None = None) -> bytes:

@@ -22,13 +22,15 @@ if TYPE_CHECKING:
     metavar="DIR",
     help="Where to make the demo's repository.",
 )
-@click.option("--seed", type=click.IntRange(min=0), help="Seed of the campaign, instead of the one in evolve.toml.")
+@click.option("--seed", type=click.IntRange(min=0), help="Seed, instead of the one in evolve.toml.")
 def demo(target: Path, seed: int | None) -> int:
     """Pack 26 circles into a square: a whole campaign in two or three minutes, with no key and no service."""
     from evolve.demo import set_up
 
     set_up(target)
-    click.echo(f"26 circles in the unit square: make the sum of their radii large. Repository: {target}", err=True)
+    click.echo(
+        f"26 circles in the unit square, the sum of their radii to be made large, in {target}", err=True
+    )
     campaign = _campaign(target, seed)
     from evolve.cli.run import run_in_foreground
 
@@ -66,13 +68,14 @@ def _compare(campaign: Campaign, folder: Path) -> None:
         found = answering.status(reader, campaign.home, None)
         cpu = sum(e.cpu_seconds for e in reader.evaluations())
         tree = answering.lineage(reader, found.champion)
-    click.echo(f"random restarts of the same optimiser for the same {cpu:.0f} s of processor time …", err=True)
+    click.echo(f"random restarts of the same optimiser for the same {cpu:.0f} s …", err=True)
     restarts = random_restarts(folder, cpu, processors())
     click.echo()
+    spent = "s of processor time"
     rows = [
         ("baseline", found.baseline_score, "the program as it was"),
-        ("random restarts", restarts.score, f"best of {restarts.starts}, {restarts.cpu_seconds:.0f} s of processor time"),
-        ("champion", found.best_score, f"{found.promotions} accepted steps, {found.evaluations} evaluations, {cpu:.0f} s"),
+        ("random restarts", restarts.score, f"best of {restarts.starts}, {restarts.cpu_seconds:.0f} {spent}"),
+        ("champion", found.best_score, f"{found.promotions} accepted steps, {cpu:.0f} {spent}"),
         ("reference", REFERENCE, "AlphaEvolve, 2025"),
     ]
     for name, score, note in rows:

@@ -12,7 +12,6 @@ from evolve.cli.place import Place, json_option
 
 if TYPE_CHECKING:
     from archives.repository import Repository
-
     from evolve.detect import Detected
 
 
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 def init(place: Place, force: bool, evaluator: bool, as_json: bool) -> None:
     """Write a commented evolve.toml for this repository; nothing of the repository is run."""
     from archives.repository import Repository
-
     from evolve import answers
     from evolve.cli.inspect import print_json
     from evolve.config import FILE_NAME, parse

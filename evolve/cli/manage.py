@@ -75,9 +75,8 @@ def _write_patch(store: Store, base: Candidate, candidate: Candidate, target: st
 @click.pass_obj
 def remove(place: Place, yes: bool, as_json: bool) -> None:
     """Delete a campaign: its journal, its store, everything it made. Exported branches stay."""
-    from evolve.removal import remove_tree
-
     from evolve import answers
+    from evolve.removal import remove_tree
 
     campaign = place.open()
     if campaign.owner() is not None:

@@ -68,5 +68,5 @@ def _report(campaign: Campaign) -> None:
         return
     better = found.promotions > 0
     what = f"best {number(found.best_score)} (baseline {number(found.baseline_score)})"
-    click.echo(f"{what}  {found.champion[:10]}" if better else f"{what}: nothing better than the base was found")
+    click.echo(f"{what}  {found.champion[:10]}" if better else f"{what}: nothing better was found")
     click.echo("next: evolve best, evolve lineage" + (", evolve export --branch NAME" if better else ""))

@@ -45,7 +45,7 @@ def learn(run: Run, proposal: Proposal) -> None:
 
 
 def _reward(run: Run, proposal: Proposal) -> float:
-    """What a proposal won, in [0, 1]: most for a new champion, something for a better or a different elite."""
+    """What a proposal won, in [0, 1]: most for a champion, something for a better or a different elite."""
     if proposal.outcome != "candidate" or proposal.candidate is None:
         return 0.0
     if run.population.champion.candidate == proposal.candidate:

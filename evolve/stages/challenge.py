@@ -1,8 +1,9 @@
 """Challenge: a candidate that looks better than the champion has to show it.
 
-Challenges are decided one after the other, because each one may change whom the next has to beat. The decision and
-the new champion are one transaction of the journal; the champion's ref in the store follows it, and is put right when
-a campaign is resumed. A challenge that a kill cut short is held again, with the evaluations it had.
+Challenges are decided one after the other, because each one may change whom the next has to beat. The
+decision and the new champion are one transaction of the journal; the champion's ref in the store follows
+it, and is put right when a campaign is resumed. A challenge that a kill cut short is held again, with the
+evaluations it had.
 """
 
 from __future__ import annotations

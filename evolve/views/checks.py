@@ -26,7 +26,10 @@ def show_check(answer: Check, words: str) -> None:
     rows.append(("operators", ", ".join(answer.operators)))
     rows += [("", f"without {name}: {reason}") for name, reason in answer.skipped.items()]
     rows += [("sends", clean(path)) for path in answer.sends] or [("sends", "nothing to any model provider")]
-    estimate = [f"{name} {seconds(v) if name == 'seconds' else number(v)}" for name, v in answer.estimate.items()]
+    estimate = [
+        f"{name} {seconds(value) if name == 'seconds' else number(value)}"
+        for name, value in answer.estimate.items()
+    ]
     rows.append(("estimate", ", ".join(estimate) or "no limit in evaluations, proposals or time"))
     rows += [(f"note: {remark.kind}", clean(remark.text)) for remark in answer.findings]
     for name, text in rows:

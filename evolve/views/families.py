@@ -26,8 +26,8 @@ _MOST_COLUMNS = 12
 def lineage(console: Console, answer: Lineage, whole: bool = False) -> None:
     """Print an ancestry.
 
-    Unless `whole`, of one candidate only those from which it descends, not those that inspired it; of a campaign only
-    what leads to its elites and champion.
+    Unless `whole`, of one candidate only those from which it descends, not those that inspired it; of a
+    campaign only what leads to its elites and champion.
     """
     shown = {node.candidate for node in answer.nodes} if whole else leading(answer)
     console.print(tree(answer, shown, console), overflow="ellipsis", no_wrap=True)

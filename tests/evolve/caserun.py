@@ -28,7 +28,11 @@ IDENTITY = {
 
 def environment(**extra: str) -> dict[str, str]:
     """An environment without model keys or Git settings of whoever runs the tests."""
-    kept = {k: v for k, v in os.environ.items() if not k.endswith("_API_KEY") and not k.startswith(("GIT_", "EVOLVE_"))}
+    kept = {
+        k: v
+        for k, v in os.environ.items()
+        if not k.endswith("_API_KEY") and not k.startswith(("GIT_", "EVOLVE_"))
+    }
     return {**kept, "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, **extra}
 
 
@@ -170,9 +174,9 @@ def fingerprint(repo: Path) -> str:
     digest = hashlib.sha256()
     for path in sorted(repo.rglob("*")):
         inside = path.relative_to(repo)
-        if inside.parts[:2] == (".git", "evolve") or path.is_dir() and not path.is_symlink():
+        if inside.parts[:2] == (".git", "evolve") or (path.is_dir() and not path.is_symlink()):
             continue
-        data = os.readlink(path).encode() if path.is_symlink() else path.read_bytes()
+        data = str(path.readlink()).encode() if path.is_symlink() else path.read_bytes()
         digest.update(f"{inside}\0{path.lstat().st_mode}\0".encode() + data + b"\0")
     return digest.hexdigest()
 
@@ -197,7 +201,7 @@ def alive(token: str) -> list[int]:
             continue
         try:
             words = (entry / "cmdline").read_bytes().decode(errors="replace")
-            words += os.readlink(entry / "cwd")
+            words += str((entry / "cwd").readlink())
         except OSError:
             continue
         if token in words:

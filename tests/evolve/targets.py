@@ -53,4 +53,6 @@ def evolve(repo: Path, *arguments: str, **extra: str) -> subprocess.CompletedPro
     import sys
 
     command = [sys.executable, "-m", "evolve", *arguments]
-    return subprocess.run(command, cwd=repo, env=environment(**extra), capture_output=True, text=True, timeout=120)
+    return subprocess.run(
+        command, cwd=repo, env=environment(**extra), capture_output=True, text=True, timeout=120
+    )

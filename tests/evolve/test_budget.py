@@ -9,7 +9,9 @@ STEPS = st.lists(st.tuples(st.sampled_from(["start", "end", "drop"]), st.integer
 
 
 @given(limit=st.integers(0, 40), steps=STEPS)
-def test_no_schedule_of_reservations_spends_more_than_the_limit(limit: int, steps: list[tuple[str, int]]) -> None:
+def test_no_schedule_of_reservations_spends_more_than_the_limit(
+    limit: int, steps: list[tuple[str, int]]
+) -> None:
     budget = Budget({"evaluations": limit})
     held: list[int] = []
     for step, amount in steps:

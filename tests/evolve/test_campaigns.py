@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -93,7 +92,9 @@ def test_a_real_gain_under_noise_is_proven_in_paired_runs(tmp_path: Path) -> Non
 
 def test_a_deterministic_looking_evaluator_is_looked_at_twice(tmp_path: Path) -> None:
     jumpy = READ_VALUE.replace("file.read())", "file.read()) + (0 if seed < 5 else -5)").replace(
-        "with open", "import json, os\nseed = json.load(open(os.environ['EVOLVE_REQUEST']))['seed']\nwith open", 1
+        "with open",
+        "import json, os\nseed = json.load(open(os.environ['EVOLVE_REQUEST']))['seed']\nwith open",
+        1,
     )
     jumpy = jumpy.replace("seed < 5", "seed == 0 or float(open('value.txt').read()) == 1")
     repo = repository(tmp_path / "target", {"value.txt": "1.0\n", "evaluate.py": jumpy})
@@ -136,7 +137,9 @@ def test_a_change_of_a_protected_file_is_rejected_before_it_runs(tmp_path: Path)
 
 def test_a_base_that_cannot_be_judged_ends_the_run_with_the_reason(tmp_path: Path) -> None:
     repo = repository(tmp_path / "target", {"value.txt": "1.0\n", "evaluate.py": "import no_such_module\n"})
-    (repo / "evolve.toml").write_text('[artifact]\ninclude = ["value.txt"]\n[evaluator]\ncommand = "python evaluate.py"\n')
+    (repo / "evolve.toml").write_text(
+        '[artifact]\ninclude = ["value.txt"]\n[evaluator]\ncommand = "python evaluate.py"\n'
+    )
     ran = evolve(repo, "run")
     assert ran.returncode == 1
     assert "no_such_module" in ran.stderr
@@ -166,7 +169,11 @@ def slow(tmp_path: Path) -> Path:
 
 def started(repo: Path) -> subprocess.Popen[str]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "evolve", "run"], cwd=repo, env=environment(), stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", "evolve", "run"],
+        cwd=repo,
+        env=environment(),
+        stderr=subprocess.PIPE,
+        text=True,
     )
     await_evaluations(repo, 2)
     return process
@@ -302,7 +309,13 @@ def test_what_the_set_up_made_and_untracked_data_are_there_for_every_candidate(t
 
 
 def test_several_workers_never_judge_a_tree_twice(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "target", {"shape.py": "A = 1.0\nB = 2\n", "evaluate.py": "import shape\nprint(-abs(shape.A - 0.3) - abs(shape.B - 5))\n"})
+    repo = repository(
+        tmp_path / "target",
+        {
+            "shape.py": "A = 1.0\nB = 2\n",
+            "evaluate.py": "import shape\nprint(-abs(shape.A - 0.3) - abs(shape.B - 5))\n",
+        },
+    )
     campaign = api.create(
         repo,
         config(
@@ -316,4 +329,4 @@ def test_several_workers_never_judge_a_tree_twice(tmp_path: Path) -> None:
         judged = [e.candidate for e in reader.evaluations()]
     assert len(judged) == len(set(judged)) == 40
     assert campaign.best().score > campaign.show("base").score
-    assert os.path.isdir(campaign.home)
+    assert campaign.home.is_dir()

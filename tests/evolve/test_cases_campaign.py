@@ -149,7 +149,9 @@ def test_the_same_seed_gives_the_same_hashes_however_the_run_was_cut(tmp_path: P
         config.write_text(re.sub(r"seed = \d+", f"seed = {run['seed']}", config.read_text()))
         if limit := run.get("stop_after"):
             process = subprocess.Popen(
-                [sys.executable, "-m", "evolve", "run"], cwd=repo, env=environment(PYTHONHASHSEED=run["pythonhashseed"])
+                [sys.executable, "-m", "evolve", "run"],
+                cwd=repo,
+                env=environment(PYTHONHASHSEED=run["pythonhashseed"]),
             )
             await_evaluations(repo, limit)
             process.send_signal(signal.SIGTERM)

@@ -75,7 +75,10 @@ class Target:
     def ask(self, command: str) -> dict[str, Any]:
         done = subprocess.run(
             [sys.executable, "-m", "evolve", command, "--json"],
-            cwd=self.repo, env=environment(), check=True, capture_output=True,
+            cwd=self.repo,
+            env=environment(),
+            check=True,
+            capture_output=True,
         )
         answer: dict[str, Any] = json.loads(done.stdout)
         return answer
@@ -148,7 +151,9 @@ def test_killed_at_a_named_point(target: Target, point: str, tmp_path: Path) -> 
     finish_and_check(target)
 
 
-def test_patches_in_flight_at_a_kill_are_proposed_once_with_several_workers(target: Target, tmp_path: Path) -> None:
+def test_patches_in_flight_at_a_kill_are_proposed_once_with_several_workers(
+    target: Target, tmp_path: Path
+) -> None:
     folder = tmp_path / "patches"
     folder.mkdir()
     for n in range(1, 13):

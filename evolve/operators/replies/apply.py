@@ -17,7 +17,6 @@ from evolve.quoting import one_line
 
 if TYPE_CHECKING:
     from archives.store import FileEntry
-
     from evolve.operators.base import Source
 
 LINK = 0o120000
