@@ -328,8 +328,8 @@ def _continue(campaign: Campaign, config: Config) -> Campaign:
         changed.append("campaign.seed")
     if changed:
         raise ConfigError(
-            f"evolve.toml: {changed[0]} has changed since campaign {campaign.name} began, so results could not "
-            "be compared; change it back, or give the new campaign another campaign.name"
+            f"evolve.toml: {changed[0]} has changed since campaign {campaign.name} began; its results "
+            "could not be compared; change it back, or give the new campaign another campaign.name"
         )
     return Campaign(campaign.repository, campaign.layout, new, campaign.prefix)
 
