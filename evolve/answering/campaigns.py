@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 from collections import Counter, deque
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from archives.reader import Counts, Reader
 from archives.records import Candidate, Evaluation
-from evolve.answers import Campaign, Evaluations, Limit, Ranked, Run, State, Status
+from evolve.answers import (
+    Campaign,
+    Evaluations,
+    Fate,
+    Limit,
+    Ranked,
+    Run,
+    Staleness,
+    State,
+    Status,
+)
+from evolve.config import SearchTable
 from evolve.derived import View, look
 
 
 def state(reader: Reader, pid: int | None) -> State:
     """State of a campaign, given the process of its living orchestrator if there is one."""
     said: State = reader.setting("state", "stopped")
-    return "dead" if said == "running" and pid is None else said
+    if said == "running" and pid is None:
+        return "dead"
+    return "paused" if said == "running" and reader.setting("paused") else said
 
 
 def _spent(reader: Reader, counts: Counts) -> dict[str, float]:
@@ -82,6 +96,7 @@ def _status(reader: Reader, home: Path, pid: int | None) -> Status:
         failed=verdicts["failed"],
         duplicates=counts.outcomes.get("duplicate", 0),
         stale=sum(proposal.basis.champion < version for proposal in waiting),
+        staleness=_staleness(reader),
         elites=sum(len(entries) for entries in view.population.grid.cells().values()),
         coverage=view.population.grid.coverage,
         champion=champion.id if champion else None,
@@ -102,6 +117,19 @@ def _status(reader: Reader, home: Path, pid: int | None) -> Status:
         rule=reader.setting("rule"),
         pid=pid,
         home=str(home),
+    )
+
+
+def _staleness(reader: Reader) -> Staleness:
+    found = reader.stale()
+    counts: dict[str, int] = {treatment: fate.proposals for treatment, fate in found.items()}
+    return Staleness(
+        policy=reader.setting("config", {}).get("search", {}).get("staleness", SearchTable().staleness),
+        stale=sum(counts.values()),
+        rebased=len(reader.rebased()),
+        repaired=counts.get("repaired", 0),
+        dropped=counts.get("dropped", 0),
+        fates={treatment: Fate(**asdict(fate)) for treatment, fate in found.items()},
     )
 
 
@@ -140,8 +168,10 @@ def evaluations(reader: Reader, candidate: Candidate | None = None, limit: int |
     for row in rows:
         kept.append(row)
         total += 1
-    return Evaluations(evaluations=[_run(row) for row in kept], total=total)
+    rebased = reader.rebased()
+    return Evaluations(evaluations=[_run(row, rebased.get(row.candidate)) for row in kept], total=total)
 
 
-def _run(row: Evaluation) -> Run:
-    return Run(**{name: getattr(row, name) for name in Run.model_fields})
+def _run(row: Evaluation, rebased_from: str | None) -> Run:
+    facts = {name: getattr(row, name) for name in Run.model_fields if name != "rebased_from"}
+    return Run(**facts, rebased_from=rebased_from)

@@ -82,6 +82,7 @@ def _show(reader: Reader, candidate: Candidate) -> Show:
         commit=candidate.commit,
         parents=list(candidate.parents),
         inspirations=list(dict.fromkeys(i for p in attempts for i in p.inspirations)),
+        rebased_from=candidate.rebased_from,
         operator=candidate.operator,
         score=view.score(candidate.id),
         metrics=dict(last.metrics) if last else {},
@@ -139,6 +140,7 @@ def _attempt(proposal: Proposal) -> Attempt:
         model=proposal.model,
         summary=proposal.summary,
         rationale=proposal.rationale,
+        stale=proposal.stale,
     )
 
 

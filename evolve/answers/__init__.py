@@ -12,7 +12,16 @@ from pathlib import Path
 
 from evolve.answers.actions import Check, Doctor, Export, Remark, Removed, SandboxFacts, Started
 from evolve.answers.base import Answer, Measure, Part, Ranked, State
-from evolve.answers.campaigns import Campaign, Campaigns, Evaluations, Limit, Run, Status
+from evolve.answers.campaigns import (
+    Campaign,
+    Campaigns,
+    Evaluations,
+    Fate,
+    Limit,
+    Run,
+    Staleness,
+    Status,
+)
 from evolve.answers.candidates import Attempt, Best, Case, Diff, Judgement, Show
 from evolve.answers.families import Archive, Axis, ChampionEntry, Champions, Edge, Elite, Lineage, Node
 
@@ -35,6 +44,7 @@ __all__ = [
     "Elite",
     "Evaluations",
     "Export",
+    "Fate",
     "Judgement",
     "Limit",
     "Lineage",
@@ -47,6 +57,7 @@ __all__ = [
     "Run",
     "SandboxFacts",
     "Show",
+    "Staleness",
     "Started",
     "State",
     "Status",

@@ -15,6 +15,34 @@ class Limit(Part):
     """What is spent."""
 
 
+class Fate(Part):
+    """How proposals fared that were treated alike."""
+
+    proposals: int
+    """How many there were."""
+    improved: int
+    """Those of them that were better than the parent of their candidate."""
+    promoted: int
+    """Those of them whose candidate became champion."""
+
+
+class Staleness(Part):
+    """Proposals whose basis had moved, and what was done about them."""
+
+    policy: str
+    """`search.staleness`: accept, discard, update or repair."""
+    stale: int
+    """How many there were."""
+    rebased: int
+    """Candidates that were put onto a newer parent, by a merge or by a model."""
+    repaired: int
+    """Proposals that a model carried over."""
+    dropped: int
+    """Proposals that were not evaluated because of it."""
+    fates: dict[str, Fate]
+    """By what was done: accepted, dropped, updated, conflicting (could not be merged), repaired."""
+
+
 class Status(Answer):
     """`evolve status`: where the campaign stands."""
 
@@ -36,6 +64,8 @@ class Status(Answer):
     """Proposals that led to a candidate already known."""
     stale: int
     """Proposals in flight that were made from an earlier champion."""
+    staleness: Staleness
+    """What became of proposals whose basis had moved before they were done."""
     elites: int
     """Candidates held in the archive."""
     coverage: float
@@ -139,6 +169,8 @@ class Run(Part):
     """How often the evaluator was started."""
     counted: bool
     """Whether it counts against the budget."""
+    rebased_from: str | None
+    """Where the change of the candidate was carried over from; None if it stands on its own parent."""
 
 
 class Evaluations(Answer):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from archives.records import Outcome, Verdict
+from archives.records import Outcome, Treatment, Verdict
 from evolve.answers.base import Answer, Measure, Part, Ranked
 
 
@@ -59,6 +59,8 @@ class Attempt(Part):
     """What was changed, in one line."""
     rationale: str
     """Why, in more words."""
+    stale: Treatment | None
+    """What was done because its basis had moved; None if it had not."""
 
 
 class Show(Answer):
@@ -72,6 +74,8 @@ class Show(Answer):
     """Candidates it was made from; none for the base, two for a crossover."""
     inspirations: list[str]
     """Candidates whose ideas were shown to its makers."""
+    rebased_from: str | None
+    """Where its change was carried over from; None if it stands on its own parent."""
     operator: str
     """Operator that made it first; "base" for the base."""
     score: float | None

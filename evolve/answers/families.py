@@ -39,8 +39,9 @@ class Edge(Part):
     """Candidate it starts from."""
     child: str
     """Candidate it leads to."""
-    kind: Literal["parent", "crossover", "inspiration", "duplicate"]
-    """crossover: second parent; duplicate: another proposal from another parent led to the same candidate."""
+    kind: Literal["parent", "crossover", "repaired", "inspiration", "duplicate"]
+    """crossover: second parent; repaired: its change was carried over to a newer parent; duplicate:
+    another proposal from another parent led to the same candidate."""
     gain: float | None
     """Difference of their scores; positive is better, whatever the direction."""
     proposal: int | None

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from evolve.answers import Campaigns, Champions, Evaluations, Ranked, Show, Started, Status
+from evolve.answers import Campaigns, Champions, Evaluations, Ranked, Show, Staleness, Started, Status
 from evolve.views.words import NOTHING, block, clean, line, number, seconds, short
 
 _STATE_STYLES = {"running": "green", "dead": "bold red", "paused": "yellow"}
@@ -65,6 +65,8 @@ def status(console: Console, answer: Status) -> None:
     table.add_row("champions", f"{answer.promotions} promoted")
     table.add_row("archive", f"{answer.elites} elites, {answer.coverage:.0%} of the cells")
     table.add_row("in flight", f"{answer.in_flight} ({answer.stale} stale)")
+    if answer.staleness.stale:
+        table.add_row("was stale", _staleness(answer.staleness))
     for name, limit in answer.budget.items():
         spell = seconds if name == "wall" else number
         table.add_row(f"budget: {name}", f"{spell(limit.spent)} of {spell(limit.limit)}")
@@ -85,6 +87,13 @@ def _highest(table: Table, highest: Ranked | None, champion: str | None) -> None
 def _counts(total: int, parts: Mapping[Any, int]) -> str:
     words = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in parts.items() if count)
     return f"{total} ({words})" if words else str(total)
+
+
+def _staleness(answer: Staleness) -> str:
+    treated = _counts(answer.stale, {name: fate.proposals for name, fate in answer.fates.items()})
+    improved = sum(fate.improved for fate in answer.fates.values())
+    promoted = sum(fate.promoted for fate in answer.fates.values())
+    return f"{treated}; {improved} improved, {promoted} became champion"
 
 
 def _evaluations(answer: Status) -> str:
@@ -121,6 +130,8 @@ def show(console: Console, answer: Show) -> None:
     )
     if answer.parents:
         table.add_row("parents", " × ".join(short(parent) for parent in answer.parents))
+    if answer.rebased_from:
+        table.add_row("rebased from", short(answer.rebased_from))
     if answer.inspirations:
         table.add_row("inspired by", ", ".join(short(one) for one in answer.inspirations))
     table.add_row("verdict", _verdict(answer.verdict, answer.reason))
@@ -188,7 +199,7 @@ def evaluations(console: Console, answer: Evaluations) -> None:
             run.purpose,
             number(run.score),
             f"{run.seconds:.2f}",
-            _verdict(run.verdict, run.reason),
+            _verdict(run.verdict, run.reason).append(" (rebased)" if run.rebased_from else "", "dim"),
         )
     console.print(table)
     if answer.total > len(answer.evaluations):

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from operator_store import Repo
 
 from evolve.operators.base import Draft, Refused
-from evolve.operators.crossover import Crossover, _merge_bytes
+from evolve.operators.crossover import Crossover
+from evolve.operators.joining import merge_bytes
 from evolve.operators.merging import merge_text
 
 PROGRAM = "A = 1\nB = 2\n\n\ndef f(x):\n    return x + A\n\n\ndef g(x):\n    return x * B\n"
@@ -81,8 +82,8 @@ def test_a_parent_that_holds_the_other_is_refused(repo, ours, theirs):
 
 def test_a_merge_by_words_must_compile_where_it_is_python():
     sides = (b"a b\n", b"c b\n", b"a d\n")
-    assert _merge_bytes("x.txt", *sides) == b"c d\n"
-    assert _merge_bytes("x.py", *sides) is None
+    assert merge_bytes("x.txt", *sides) == b"c d\n"
+    assert merge_bytes("x.py", *sides) is None
 
 
 def test_without_a_partner_it_is_refused(repo):
