@@ -1,7 +1,8 @@
 """Makes a campaign's store, and cleans it after a kill.
 
 The store is built under another name and renamed when it is whole, so there is either none or a complete
-one.
+one. The unfinished folder is locked by whoever writes in it, including a git process that outlived its killed
+owner, and a new attempt waits for that lock before it clears the folder.
 """
 
 from __future__ import annotations
@@ -13,8 +14,11 @@ from pathlib import Path
 
 from archives.errors import RepositoryError, StoreError
 from archives.git import Git, GitError, copy_objects
+from archives.locks import locked
 
 BASE = "refs/evolve/base"
+PATIENCE = 60.0
+"""Seconds to wait for a git process that outlived a killed owner."""
 
 _CONFIG = """\
 # A campaign of Evolve. Everything is set here so that no other configuration matters.
@@ -46,10 +50,13 @@ def found(path: Path, source: Git, base: str) -> None:
         return
     unfinished = path.with_name(f".{path.name}.unfinished")
     if unfinished.exists():
-        shutil.rmtree(unfinished)
-    _lay_out(unfinished)
-    _take_over(source, Git(unfinished), base)
-    unfinished.rename(path)
+        with locked(unfinished, patience=PATIENCE):
+            shutil.rmtree(unfinished)
+    unfinished.mkdir(parents=True)
+    with locked(unfinished) as lock:
+        _lay_out(unfinished)
+        _take_over(source, Git(unfinished), base, lock)
+        unfinished.rename(path)
 
 
 def _check_base(path: Path, base: str) -> None:
@@ -69,16 +76,16 @@ def _lay_out(path: Path) -> None:
     (path / "HEAD").write_text("ref: refs/heads/champion\n")
 
 
-def _take_over(source: Git, store: Git, base: str) -> None:
+def _take_over(source: Git, store: Git, base: str, lock: int) -> None:
     try:
         if source.lines("rev-parse", "--show-object-format") != ["sha1"]:
             raise RepositoryError(f"{source.git_dir} uses SHA-256 object names, which are not supported yet")
         names = source.run("rev-list", "--objects", "--no-walk", base)
-        copy_objects(source, store, names)
+        copy_objects(source, store, names, hold=(lock,))
         if b"\nparent " in source.run("cat-file", "commit", base).partition(b"\n\n")[0]:
             (store.git_dir / "shallow").write_text(base + "\n")
         store.run("rev-list", "--objects", "--quiet", base)
-        store.run("update-ref", BASE, base)
+        store.run("update-ref", BASE, base, hold=(lock,))
     except GitError as error:
         raise RepositoryError(
             f"commit {base[:12]} of {source.git_dir} cannot be taken over: {error}. "

@@ -167,13 +167,14 @@ def start(
         raise EvolveError(f"{error.filename} does not exist") from None
 
 
-def copy_objects(source: Git, target: Git, names: bytes) -> None:
+def copy_objects(source: Git, target: Git, names: bytes, hold: Sequence[int] = ()) -> None:
     """Copies objects from one repository to another as one pack, without fetch, remotes or hooks.
 
     Args:
         source: Where they are.
         target: Where they go.
         names: Lines of object names, a path may follow, as ``git rev-list --objects`` prints them.
+        hold: Descriptors that the writing process shall hold open.
 
     Raises:
         GitError: An object is missing, or the pack could not be written.
@@ -184,7 +185,8 @@ def copy_objects(source: Git, target: Git, names: bytes) -> None:
         listing.seek(0)
         packer = source._start(pack, listing, subprocess.PIPE, complaints)
         assert packer.stdout is not None
-        indexer = target._start(("index-pack", "--stdin"), packer.stdout, subprocess.DEVNULL, subprocess.PIPE)
+        index, nowhere, pipe = ("index-pack", "--stdin"), subprocess.DEVNULL, subprocess.PIPE
+        indexer = target._start(index, packer.stdout, nowhere, pipe, hold=hold)
         packer.stdout.close()
         with packer, indexer:
             try:

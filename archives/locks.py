@@ -23,14 +23,15 @@ def locked(path: Path, shared: bool = False, patience: float | None = None) -> I
     """Holds a lock, and hands out its descriptor for children that shall hold it too.
 
     Args:
-        path: The lock's file; it is made where missing and stays.
+        path: A folder, or the lock's file, which is made where missing and stays.
         shared: Whether others may share it.
         patience: Seconds to wait; None waits without end.
 
     Raises:
         StoreError: Somebody else still holds it.
     """
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    kind = os.O_RDONLY if path.is_dir() else os.O_RDWR | os.O_CREAT
+    descriptor = os.open(path, kind | os.O_CLOEXEC, 0o600)
     try:
         _take(descriptor, path, fcntl.LOCK_SH if shared else fcntl.LOCK_EX, patience)
         yield descriptor
@@ -49,6 +50,6 @@ def _take(descriptor: int, path: Path, kind: int, patience: float | None) -> Non
             return
         except BlockingIOError:
             if time.monotonic() > end:
-                message = f"a git process still works on {path.parent}; wait for it or end it, then try again"
+                message = f"a git process still works on {path}; wait for it or end it, then try again"
                 raise StoreError(message) from None
             time.sleep(0.05)

@@ -41,7 +41,6 @@ from archives.plans import Hidden, Plan, plan
 
 CHAMPION = "refs/heads/champion"
 _NOTHING = "0" * 40
-_PATIENCE = 60.0
 _DIFF_OPTIONS = ("-r", "-p", "-M", "--binary", "--full-index", "--no-ext-diff", "--no-textconv", "--no-color")
 
 
@@ -277,8 +276,8 @@ class Store:
             StoreError: A git process goes on for longer than a minute.
         """
         with (
-            locked(self.path / "store-objects", patience=_PATIENCE),
-            locked(self.path / "store-refs", patience=_PATIENCE),
+            locked(self.path / "store-objects", patience=founding.PATIENCE),
+            locked(self.path / "store-refs", patience=founding.PATIENCE),
         ):
             return [str(path.relative_to(self.path)) for path in founding.remove_leftovers(self.path)]
 

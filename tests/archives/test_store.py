@@ -16,7 +16,7 @@ from git_samples import FILES, commit, git, make_repository, make_store
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from archives import store as store_module
+from archives import founding
 from archives.errors import RepositoryError, StoreError
 from archives.store import FileEntry, Store
 
@@ -471,7 +471,7 @@ def test_recovery_waits_for_a_git_that_outlived_its_owner(
         fcntl.flock(held, fcntl.LOCK_EX)
         orphan = subprocess.Popen(["sleep", "60"], pass_fds=[held.fileno()])
     try:
-        monkeypatch.setattr(store_module, "_PATIENCE", 0.2)
+        monkeypatch.setattr(founding, "PATIENCE", 0.2)
         with pytest.raises(StoreError, match="still works"):
             store.recover()
         assert lock.exists()
