@@ -254,7 +254,7 @@ def changeable_facts(config: Config) -> dict[str, Any]:
         for a in DEFAULT_AXES
     ]
     return {
-        "config": config.model_dump(mode="json"),
+        "config": config.model_dump(mode="json", exclude_unset=True),
         "direction": config.evaluator.direction,
         "objective": config.evaluator.objective,
         "axes": axes,
