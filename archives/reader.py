@@ -177,6 +177,10 @@ class Reader:
         """Evaluations by id; only those of this candidate, split, purpose."""
         return self._filter(EVALUATIONS, {"candidate": candidate, "split": split, "purpose": purpose})
 
+    def evaluations_after(self, id: int) -> Iterator[Evaluation]:
+        """Evaluations with an id above `id`, by id."""
+        return self._select(EVALUATIONS, "WHERE id > ? ORDER BY id", (id,))
+
     def decisions(self) -> Iterator[Decision]:
         """All decisions, by id."""
         return self._select(DECISIONS, "ORDER BY id")

@@ -7,6 +7,7 @@ import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import trio
@@ -15,8 +16,8 @@ from archives.errors import EvolveError
 from archives.grid import Axis
 from archives.journal import Journal
 from archives.reader import Reader
-from archives.records import Proposal, Setting
-from evolve.budget import Budget
+from archives.records import Event, Proposal, Setting
+from evolve.budget import Budget, extended
 from evolve.campaign import Campaign, changeable_facts
 from evolve.choice import Choice
 from evolve.config import Config
@@ -27,15 +28,17 @@ from evolve.operators.base import Source
 from evolve.ownership import own
 from evolve.pipeline import pipeline
 from evolve.population import Population
-from evolve.registry import model_pool, operators_for, policies_for, usable
+from evolve.registry import model_pool, operators_for, policies_for, repairer_for, repairs, usable
 from evolve.run import Run, failed
 from evolve.stages.admit import admit, learn
 from evolve.stages.baseline import baseline
+from evolve.steering import take_up, watch_inbox
 from evolve.territory import editable
 
 State = Literal["finished", "stopped"]
 WALL_TICK = 1.0
-PACK_EVERY = 5_000
+PACK_EVERY = 20_000
+GAUGE_EVERY = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +67,15 @@ async def run_campaign(campaign: Campaign, listener: Callable[[str, Any], None])
         journal = Journal.open(campaign.layout.database)
         try:
             campaign.store.recover()
-            await _write(journal, state="running", reason="", **changeable_facts(campaign.config))
+            listener("limits", await _begin(campaign, journal))
+            listener("owned", os.getpid())
             try:
                 ending = await _run(campaign, journal, listener, heard)
             except (EvolveError, KeyboardInterrupt) as error:
-                with trio.CancelScope(shield=True):
-                    await _write(journal, state="stopped", reason=str(error) or "interrupted at once")
+                broken = isinstance(error, EvolveError)
+                await _end(journal, Ending("stopped", str(error) or "interrupted at once", broken))
                 raise
-            with trio.CancelScope(shield=True):
-                await _write(journal, state=ending.state, reason=ending.reason)
+            await _end(journal, ending)
             return ending
         finally:
             journal.close()
@@ -83,14 +86,31 @@ async def _run(
 ) -> Ending:
     try:
         async with _assembled(campaign, journal, listener) as run:
-            await _conduct(run, heard)
+            await _conduct(run, heard, campaign.layout.inbox)
             return _ending(run)
     except BaseExceptionGroup as group:
         raise _single(group) from None
 
 
-async def _write(journal: Journal, **facts: Any) -> None:
-    await trio.to_thread.run_sync(lambda: journal.write(*(Setting(k, v) for k, v in facts.items())))
+async def _begin(campaign: Campaign, journal: Journal) -> dict[str, float]:
+    with campaign.reader() as reader:
+        added = reader.setting("budget_added", {})
+    limits = extended(campaign.config.budget.limits(), added)
+    facts = changeable_facts(campaign.config) | {"budget": limits}
+    facts |= {"state": "running", "reason": "", "failed": False, "paused": False, "gauges": {}}
+    await _write(journal, Event("started", f"process {os.getpid()}"), **facts)
+    return limits
+
+
+async def _end(journal: Journal, ending: Ending) -> None:
+    facts = {"state": ending.state, "reason": ending.reason, "failed": ending.failed}
+    with trio.CancelScope(shield=True):
+        await _write(journal, Event("failed" if ending.failed else ending.state, ending.reason), **facts)
+
+
+async def _write(journal: Journal, event: Event, **facts: Any) -> None:
+    settings = [Setting(name, value) for name, value in facts.items()]
+    await trio.to_thread.run_sync(lambda: journal.write(event, *settings))
 
 
 def _single(group: BaseExceptionGroup[BaseException]) -> BaseException:
@@ -131,9 +151,11 @@ async def _assembled(
         policies = policies_for(config)
         async with AsyncExitStack() as stack:
             models = None
-            if "edit" in names:
+            mending = config.search.staleness == "repair" and repairs(config)
+            if "edit" in names or mending:
                 models = await stack.enter_async_context(Gateway(model_pool(config), config.campaign.seed))
             operators = operators_for(names, config, campaign.folder, models)
+            listener("configured", config)
             spec, pins = await trio.to_thread.run_sync(prepared, campaign, evaluator_spec(campaign), reader)
             await trio.to_thread.run_sync(lambda: journal.write(*pins))
             places = await stack.enter_async_context(bench(campaign, spec, evaluators_width(config)))
@@ -143,7 +165,7 @@ async def _assembled(
                 reader=reader,
                 store=store,
                 population=population,
-                budget=Budget(config.budget.limits(), _spent(reader, facts)),
+                budget=Budget(facts["budget"], _spent(reader, facts)),
                 bench=places,
                 source=source,
                 base=base,
@@ -158,6 +180,8 @@ async def _assembled(
                 next_ids=_next_ids(reader),
                 listener=listener,
             )
+            if mending and models is not None:
+                run.repairer = repairer_for(config, models)
             _relearn(run)
             yield run
 
@@ -167,7 +191,7 @@ def _spent(reader: Reader, facts: dict[str, Any]) -> dict[str, float]:
     spent = {
         "proposals": counts.proposals,
         "evaluations": counts.counted,
-        "wall": facts.get("wall_spent", 0.0),
+        "wall": facts.get("spent", {}).get("wall", 0.0),
     }
     for call in reader.calls():
         spent["tokens"] = spent.get("tokens", 0) + call.prompt_tokens + call.completion_tokens
@@ -194,13 +218,16 @@ def _relearn(run: Run) -> None:
         run.admitted = proposal.admitted or run.admitted
 
 
-async def _conduct(run: Run, heard: Interrupts) -> None:
+async def _conduct(run: Run, heard: Interrupts, inbox: Path) -> None:
     unfinished = await _unfinished(run)
     run.resumed = frozenset(p.number for p in unfinished)
     champion = run.population.candidates[run.population.champion.candidate]
     run.store.move_champion(champion.commit, run.store.champion())
+    await take_up(run, inbox)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_watch_interrupts, run, heard)
+        nursery.start_soon(watch_inbox, run, inbox)
+        nursery.start_soon(_watch_gauges, run)
         nursery.start_soon(_watch_wall, run)
         nursery.start_soon(_watch_store, run)
         await baseline(run)
@@ -246,13 +273,36 @@ async def _watch_wall(run: Run) -> None:
         rest = limit - run.budget.spent.get("wall", 0.0)
         await trio.sleep(max(0.01, min(WALL_TICK, rest)))
         now = trio.current_time()
-        run.budget.spend(wall=now - before)
+        if run.in_flight or not run.paused:
+            run.budget.spend(wall=now - before)
         before = now
         if rest <= WALL_TICK and (reason := run.budget.used_up()):
             run.stop(reason)
         if now - saved > 10 * WALL_TICK:
             saved = now
             await run.record(Setting("spent", dict(run.budget.spent)))
+
+
+async def _watch_gauges(run: Run) -> None:
+    """Leave in the journal, once a second, how full the stages are, for those who watch."""
+    shown: dict[str, Any] = {}
+    while True:
+        gauges = {
+            "in_flight": run.in_flight,
+            "wall": round(run.budget.spent.get("wall", 0.0), 1),
+            "stages": {name: occupancy(channel) for name, channel in run.queues.items()},
+        }
+        if gauges != shown:
+            await run.record(Setting("gauges", gauges))
+            shown = gauges
+        await trio.sleep(GAUGE_EVERY)
+
+
+def occupancy(channel: trio.MemoryReceiveChannel[Any]) -> dict[str, int]:
+    """What waits in front of a stage, and how many of its workers are busy."""
+    seen = channel.statistics()
+    busy = seen.open_receive_channels - seen.tasks_waiting_receive
+    return {"waiting": seen.current_buffer_used, "busy": busy, "width": seen.open_receive_channels}
 
 
 async def _watch_store(run: Run) -> None:

@@ -64,5 +64,5 @@ def owner(lock: Path) -> int | None:
 def _busy(lock: Path) -> str:
     return (
         f"campaign {lock.parent.name} is already running (process {owner(lock)}); "
-        "watch it with `evolve status`, or stop that process first"
+        "look at it with `evolve status`, end it with `evolve stop`"
     )

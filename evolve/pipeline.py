@@ -47,6 +47,8 @@ async def pipeline(run: Run, proposers: int, evaluators: int, unfinished: Sequen
     made, to_evaluate = trio.open_memory_channel[Proposal](width)
     risen, to_challenge = trio.open_memory_channel[Proposal](width)
     closed, to_admit = trio.open_memory_channel[Proposal](width)
+    stages = (to_propose, to_evaluate, to_challenge, to_admit)
+    run.queues = dict(zip(("propose", "evaluate", "challenge", "admit"), stages, strict=True))
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_select_all, run, tokens, unfinished, selected, made.clone())
         for _ in range(proposers):
@@ -82,7 +84,9 @@ async def _select_all(
 async def _next(run: Run) -> Proposal | None:
     """The next proposal, with its place in the budget; None when there will be none."""
     while run.stopping is None:
-        if reason := _ending(run):
+        if run.paused:
+            await run.changed.wait()
+        elif reason := _ending(run):
             run.stop(reason)
         elif proposal := _afford(run):
             if run.operators[proposal.operator].needs != "nothing":

@@ -39,6 +39,8 @@ class Run:
         changed: Set whenever a proposal has been admitted or given up, then replaced.
         resumed: Proposals that an earlier run left unfinished.
         fruitless: Proposals in a row that gave nothing to evaluate.
+        paused: Whether nothing new is proposed until somebody says so.
+        queues: What waits in front of each stage, by its name.
     """
 
     config: Config
@@ -66,6 +68,8 @@ class Run:
     stopping: str | None = None
     failure: str | None = None
     interrupted: bool = False
+    paused: bool = False
+    queues: dict[str, trio.MemoryReceiveChannel[Proposal]] = field(default_factory=dict)
     changed: trio.Event = field(default_factory=trio.Event)
 
     @property

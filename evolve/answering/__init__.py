@@ -6,6 +6,7 @@ Pure functions: they write nothing, print nothing, and need no orchestrator.
 from evolve.answering.campaigns import campaign, evaluations, status
 from evolve.answering.candidates import best, diff, resolve, show
 from evolve.answering.families import archive, champions, lineage
+from evolve.answering.running import logs, spending
 
 __all__ = [
     "archive",
@@ -15,7 +16,9 @@ __all__ = [
     "diff",
     "evaluations",
     "lineage",
+    "logs",
     "resolve",
     "show",
+    "spending",
     "status",
 ]

@@ -32,18 +32,20 @@ def state(reader: Reader, pid: int | None) -> State:
     return "paused" if said == "running" and reader.setting("paused") else said
 
 
-def _spent(reader: Reader, counts: Counts) -> dict[str, float]:
+def spent_so_far(reader: Reader, counts: Counts) -> dict[str, float]:
+    """What is spent, by the names of the limits."""
     spent = {name: float(amount) for name, amount in (reader.setting("spent") or {}).items()}
     spent["proposals"] = float(counts.proposals)
     spent["evaluations"] = float(counts.counted)
     return spent
 
 
-def _limits(reader: Reader, spent: dict[str, float]) -> dict[str, Limit]:
-    limits: dict[str, Any] = reader.setting("budget") or {}
+def limits(reader: Reader, spent: dict[str, float]) -> dict[str, Limit]:
+    """The limits in force, with what is spent of each."""
+    known: dict[str, Any] = reader.setting("budget") or {}
     return {
         name: Limit(limit=float(limit), spent=spent.get(name, 0.0))
-        for name, limit in limits.items()
+        for name, limit in known.items()
         if limit is not None
     }
 
@@ -79,7 +81,7 @@ def status(reader: Reader, home: Path, pid: int | None) -> Status:
 
 def _status(reader: Reader, home: Path, pid: int | None) -> Status:
     view, counts = look(reader), reader.counts()
-    spent = _spent(reader, counts)
+    spent = spent_so_far(reader, counts)
     base, baseline = _standing_of_base(reader, view)
     champion, champions = view.champion, view.population.champions
     verdicts = Counter(view.verdicts.values())
@@ -102,7 +104,7 @@ def _status(reader: Reader, home: Path, pid: int | None) -> Status:
         champion=champion.id if champion else None,
         best_score=view.score(champion.id) if champion else None,
         baseline_score=baseline,
-        budget=_limits(reader, spent),
+        budget=limits(reader, spent),
         in_flight=len(waiting),
         objective=reader.setting("objective", "score"),
         direction=reader.setting("direction", "maximize"),

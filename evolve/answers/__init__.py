@@ -10,7 +10,20 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from evolve.answers.actions import Check, Doctor, Export, Remark, Removed, SandboxFacts, Started
+from evolve.answers.actions import (
+    Check,
+    Doctor,
+    Export,
+    Happening,
+    Logs,
+    Remark,
+    Removed,
+    SandboxFacts,
+    Spending,
+    Started,
+    Steered,
+    Waited,
+)
 from evolve.answers.base import Answer, Measure, Part, Ranked, State
 from evolve.answers.campaigns import (
     Campaign,
@@ -45,9 +58,11 @@ __all__ = [
     "Evaluations",
     "Export",
     "Fate",
+    "Happening",
     "Judgement",
     "Limit",
     "Lineage",
+    "Logs",
     "Measure",
     "Node",
     "Part",
@@ -57,10 +72,13 @@ __all__ = [
     "Run",
     "SandboxFacts",
     "Show",
+    "Spending",
     "Staleness",
     "Started",
     "State",
     "Status",
+    "Steered",
+    "Waited",
     "schema",
     "write_schemas",
 ]
@@ -68,6 +86,7 @@ __all__ = [
 ANSWERS: Mapping[str, type[Answer]] = {
     "archive": Archive,
     "best": Best,
+    "budget": Spending,
     "champions": Champions,
     "check": Check,
     "diff": Diff,
@@ -77,9 +96,13 @@ ANSWERS: Mapping[str, type[Answer]] = {
     "init": Started,
     "lineage": Lineage,
     "list": Campaigns,
+    "logs": Logs,
+    "pause": Steered,
     "remove": Removed,
     "show": Show,
     "status": Status,
+    "stop": Steered,
+    "wait": Waited,
 }
 """The object that each command prints with `--json`."""
 

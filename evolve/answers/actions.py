@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pydantic import Field
 
 from archives.records import Verdict
-from evolve.answers.base import Answer, Part
+from evolve.answers.base import Answer, Part, State
+from evolve.answers.campaigns import Limit
 
 
 class Export(Answer):
@@ -28,6 +31,73 @@ class Removed(Answer):
     """Name of the campaign."""
     home: str
     """Folder that is gone."""
+
+
+class Steered(Answer):
+    """`evolve stop`, `pause`: what became of the request."""
+
+    campaign: str
+    """Name of the campaign."""
+    done: bool
+    """Whether it was done."""
+    text: str
+    """What was done, or why not, in one line."""
+    state: State
+    """State of the campaign afterwards."""
+    pid: int | None
+    """Process of the living orchestrator (0: not known)."""
+
+
+class Spending(Answer):
+    """`evolve budget`: the limits and what is spent."""
+
+    campaign: str
+    """Name of the campaign."""
+    budget: dict[str, Limit]
+    """Limits by name, additions included: proposals, evaluations, wall (seconds), tokens, usd."""
+    added: dict[str, float]
+    """What was added to the limits of evolve.toml so far."""
+    state: State
+    """State of the campaign."""
+    text: str
+    """What was done, in one line; empty where nothing was asked for."""
+
+
+class Waited(Answer):
+    """`evolve wait`: where the campaign stands after the wait."""
+
+    campaign: str
+    """Name of the campaign."""
+    state: State
+    """Its state; running or paused where the time was up first."""
+    reason: str
+    """Why it is in that state."""
+    failed: bool
+    """Whether it ended because something is wrong, or died."""
+    over: bool
+    """Whether no orchestrator lives."""
+
+
+class Happening(Part):
+    """One thing that happened."""
+
+    id: int
+    """Its number, growing."""
+    time: float
+    """When, in seconds since 1970."""
+    kind: str
+    """What kind of thing."""
+    text: str
+    """What happened, in one line."""
+    data: dict[str, Any]
+    """More of it."""
+
+
+class Logs(Answer):
+    """`evolve logs`: what has happened, in order."""
+
+    events: list[Happening]
+    """The events."""
 
 
 class Started(Answer):

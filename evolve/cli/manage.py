@@ -81,7 +81,7 @@ def remove(place: Place, yes: bool, as_json: bool) -> None:
     campaign = place.open()
     if campaign.owner() is not None:
         raise CampaignBusy(
-            f"campaign {campaign.name} is running; stop it first (Ctrl-C in its terminal, or SIGTERM)"
+            f"campaign {campaign.name} is running; stop it first (`evolve stop`, then `evolve wait`)"
         )
     if not yes:
         if as_json or not sys.stdin.isatty():

@@ -13,9 +13,15 @@ if TYPE_CHECKING:
     from evolve.engine import Ending
 
 
+detach_option = click.option(
+    "--detach", is_flag=True, help="Run in the background; return when the campaign is on its way."
+)
+
+
 @click.command()
+@detach_option
 @click.pass_obj
-def run(place: Place) -> int:
+def run(place: Place, detach: bool) -> int:
     """Run the campaign that evolve.toml describes; go on with it if it has begun.
 
     One Ctrl-C finishes what is in flight and stops; a second one stops at once. Nothing finished is lost
@@ -23,16 +29,52 @@ def run(place: Place) -> int:
     """
     from evolve.campaign import prepare
 
-    return conduct(prepare(place.start, place.campaign, place.home))
+    campaign = prepare(place.start, place.campaign, place.home)
+    return launch(campaign) if detach else conduct(campaign)
 
 
 @click.command()
+@detach_option
 @click.pass_obj
-def resume(place: Place) -> int:
-    """Go on with a campaign that was stopped or died; with no name, the newest."""
+def resume(place: Place, detach: bool) -> int:
+    """Go on with a campaign that was paused, was stopped or died; with no name, the newest."""
     from evolve.campaign import reopen
 
-    return conduct(reopen(place.start, place.campaign, place.home))
+    campaign = reopen(place.start, place.campaign, place.home)
+    if unpause(campaign):
+        return 0
+    return launch(campaign) if detach else conduct(campaign)
+
+
+def unpause(campaign: Campaign) -> bool:
+    """Tell the orchestrator of a paused campaign to go on; False where none is paused."""
+    from evolve.answering.campaigns import state
+    from evolve.steering import ask
+
+    pid = campaign.owner()
+    with campaign.reader() as reader:
+        if pid is None or state(reader, pid) != "paused":
+            return False
+    answer = ask(campaign, "resume")
+    if answer.done:
+        click.echo(f"campaign {campaign.name} (process {pid}) goes on")
+    return answer.done
+
+
+def launch(campaign: Campaign) -> int:
+    """Run a campaign in the background and say how to follow it; returns the exit code."""
+    from evolve.background import start
+
+    started = start(campaign)
+    if started.ended is not None:
+        click.echo(started.ended, err=True)
+        _report(campaign)
+        return 0
+    click.echo(f"campaign {campaign.name} runs in the background (process {started.pid})")
+    if not started.judged:
+        click.echo("the base is still being judged; `evolve logs -f` says what came of it", err=True)
+    click.echo("next: evolve status, evolve watch, evolve logs -f, evolve wait, evolve stop")
+    return 0
 
 
 def conduct(campaign: Campaign) -> int:

@@ -30,6 +30,8 @@ async def baseline(run: Run) -> None:
         late = trio.current_time() - started > TIME_CAP and seed >= run.config.evaluator.repeats + 1
         if seed in done or late:
             continue
+        if run.stopping:
+            return
         if not run.hold(0, 1):
             break
         evaluation = await run.judge(run.base, 0, "baseline", seed)

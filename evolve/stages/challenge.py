@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from archives.crashpoints import reach
 from archives.errors import StoreError
-from archives.records import Champion, Decision, Evaluation, Proposal, Purpose, Split
+from archives.records import Champion, Decision, Evaluation, Event, Proposal, Purpose, Split
 from evolve.promotion import (
     Gate,
     Guard,
@@ -198,7 +198,10 @@ async def _decide(run: Run, proposal: Proposal, challenger: str, ruling: Ruling)
         evidence={**ruling.evidence, "score": standing.score if standing else None},
     )
     champion = Champion(before.version + 1, challenger, decision.id)
-    await run.record(decision, *([champion] if ruling.promoted else []))
+    if ruling.promoted:
+        await run.record(decision, champion, _news(run, decision))
+    else:
+        await run.record(decision)
     reach("challenge.decided")
     if ruling.promoted:
         run.population.crown(champion)
@@ -209,3 +212,10 @@ async def _decide(run: Run, proposal: Proposal, challenger: str, ruling: Ruling)
             )
         reach("challenge.crowned")
     run.listener("decision", decision)
+
+
+def _news(run: Run, decision: Decision) -> Event:
+    scores = [run.population.standing(id) for id in (decision.challenger, decision.champion)]
+    new, old = (f"{one.score:.7g}" if one else "?" for one in scores)
+    words = f"{new} (was {old}): {decision.challenger[:10]}, proposal {decision.proposal}: {decision.reason}"
+    return Event("champion", words, data={"candidate": decision.challenger, "decision": decision.id})

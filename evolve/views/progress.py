@@ -14,6 +14,7 @@ from evolve.views.words import clean, number
 
 PLAIN_EVERY = 10.0
 LIVE_EVERY = 0.1
+UNSAID = ("owned", "configured")
 
 
 class Progress:
@@ -44,7 +45,9 @@ class Progress:
             self._proposals += 1
         elif isinstance(what, Decision):
             self._decision(what)
-        else:
+        elif kind == "limits":
+            self._limits = dict(what)
+        elif kind not in UNSAID:
             self._say(f"{kind}: {what}")
         self._refresh()
 

@@ -13,7 +13,7 @@ from rich.text import Text
 from evolve.answers import Campaigns, Champions, Evaluations, Ranked, Show, Staleness, Started, Status
 from evolve.views.words import NOTHING, block, clean, line, number, seconds, short
 
-_STATE_STYLES = {"running": "green", "dead": "bold red", "paused": "yellow"}
+STATE_STYLES = {"running": "green", "dead": "bold red", "paused": "yellow"}
 _VERDICT_STYLES = {"failed": "red", "invalid": "red", "tampered": "bold red", "could_not_judge": "yellow"}
 
 
@@ -48,7 +48,7 @@ def columns(*names: str, right: tuple[str, ...] = (), wide: str | None = None) -
 def status(console: Console, answer: Status) -> None:
     """Print where a campaign stands."""
     table = facts()
-    state = Text(answer.state, style=_STATE_STYLES.get(answer.state, ""))
+    state = Text(answer.state, style=STATE_STYLES.get(answer.state, ""))
     if answer.pid:
         state.append(f" (process {answer.pid})", style="dim")
     table.add_row("campaign", line(answer.campaign))
@@ -111,7 +111,7 @@ def campaigns(console: Console, answer: Campaigns) -> None:
     for one in answer.campaigns:
         table.add_row(
             line(one.campaign),
-            Text(one.state or "unreadable", style=_STATE_STYLES.get(one.state or "dead", "")),
+            Text(one.state or "unreadable", style=STATE_STYLES.get(one.state or "dead", "")),
             str(one.evaluations),
             number(one.baseline_score),
             number(one.best_score),

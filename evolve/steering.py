@@ -1,0 +1,215 @@
+"""Requests taken up, by a run that goes on or for a campaign that rests; and the wait for the answer."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from archives.errors import CampaignBusy
+from archives.journal import Journal
+from archives.reader import Reader
+from archives.records import Setting
+from evolve.budget import extended
+from evolve.inbox import Answer, NoAnswer, Request, answer_to, pending, post
+from evolve.ownership import own
+
+if TYPE_CHECKING:
+    from evolve.campaign import Campaign
+    from evolve.run import Run
+
+LOOK_EVERY = 0.2
+PATIENCE = 15.0
+NAMES = ("proposals", "evaluations", "wall", "tokens", "usd")
+WHOLE = ("proposals", "evaluations", "tokens")
+
+Decided = tuple[Answer, list[Setting]]
+
+
+async def watch_inbox(run: Run, inbox: Path) -> None:
+    """Take up what is asked, as long as the run lasts."""
+    import trio
+
+    while True:
+        await take_up(run, inbox)
+        await trio.sleep(LOOK_EVERY)
+
+
+async def take_up(run: Run, inbox: Path) -> None:
+    """Do what the requests in the inbox ask for, in their order, and answer each.
+
+    Raises:
+        KeyboardInterrupt: One asks to stop at once.
+    """
+    for letter in pending(inbox):
+        request = letter.request
+        if request is None:
+            await run.tell("inbox", f"{letter.path.name} is removed: {letter.fault}")
+        elif answer_to(run.reader, request) is None:
+            answer, settings = _of_living(run, request)
+            await run.record(answer.event(request), *settings)
+            letter.discard()
+            run.listener("request", f"{request.action}: {answer.text}")
+            if answer.done:
+                _act(run, request)
+        letter.discard()
+
+
+def _of_living(run: Run, request: Request) -> Decided:
+    """What the orchestrator does about a request, before it does it."""
+    if request.action == "budget":
+        answer, settings = _of_budget(run.config.budget.limits(), run.reader, request.arguments)
+        if answer.done and run.stopping:
+            answer = Answer(True, f"{answer.text}; the run is ending, `evolve resume` goes on", answer.data)
+        return answer, settings
+    if request.addressee not in (os.getpid(), 0):
+        return Answer(False, "it was meant for an orchestrator that is gone; ask again"), []
+    if request.action == "resume":
+        if not run.paused:
+            return Answer(False, "it is not paused"), []
+        return Answer(True, "goes on"), [Setting("paused", False)]
+    if request.action == "pause":
+        if run.stopping:
+            return Answer(False, f"it is ending: {run.stopping}"), []
+        return Answer(True, f"proposes nothing new; {_rest(run)}"), [Setting("paused", True)]
+    if request.arguments.get("now"):
+        return Answer(True, f"gives up {run.in_flight} in flight; `evolve resume` does them again"), []
+    return Answer(True, f"proposes nothing new; {_rest(run)}, then it ends"), []
+
+
+def _rest(run: Run) -> str:
+    return f"{run.in_flight} in flight will be finished" if run.in_flight else "nothing is in flight"
+
+
+def _act(run: Run, request: Request) -> None:
+    if request.action == "budget":
+        added = run.reader.setting("budget_added", {})
+        run.budget.limits = extended(run.config.budget.limits(), added)
+        run.listener("limits", dict(run.budget.limits))
+    elif request.action == "stop":
+        run.interrupted = True
+        run.stop("stopped by `evolve stop`")
+        if request.arguments.get("now"):
+            raise KeyboardInterrupt("stopped at once by `evolve stop --now`")
+    else:
+        run.paused = request.action == "pause"
+    run.wake()
+
+
+def settle(campaign: Campaign) -> None:
+    """Take up what is asked of a campaign that nobody runs, as its owner for a moment.
+
+    Raises:
+        CampaignBusy: Somebody runs it after all.
+    """
+    with (
+        own(campaign.layout.lock),
+        Journal.open(campaign.layout.database) as journal,
+        campaign.reader() as reader,
+    ):
+        for letter in pending(campaign.layout.inbox):
+            request = letter.request
+            if request is not None and answer_to(reader, request) is None:
+                answer, settings = _of_resting(campaign, reader, request)
+                journal.write(answer.event(request), *settings)
+            letter.discard()
+
+
+def _of_resting(campaign: Campaign, reader: Reader, request: Request) -> Decided:
+    state = reader.setting("state")
+    if request.action == "budget":
+        answer, settings = _of_budget(campaign.config.budget.limits(), reader, request.arguments)
+        if answer.done:
+            answer = Answer(True, f"{answer.text}; `evolve resume` goes on", answer.data)
+        return answer, settings
+    if request.action == "resume":
+        return Answer(False, "no orchestrator lives"), []
+    if request.action == "pause":
+        if state == "finished":
+            return Answer(False, "it has finished, there is nothing to pause"), []
+        settings = _state("paused", "paused while no orchestrator lived")
+        return Answer(True, "no orchestrator lives, and none starts by itself"), settings
+    settings = _state("stopped", "stopped while it was paused") if state == "paused" else []
+    return Answer(True, "nothing to stop, no orchestrator lives"), settings
+
+
+def _state(state: str, reason: str) -> list[Setting]:
+    return [Setting("state", state), Setting("reason", reason)]
+
+
+def _of_budget(limits: Mapping[str, float], reader: Reader, more: Mapping[str, Any]) -> Decided:
+    """Add to limits there are; all of it or nothing."""
+    if fault := unsound(more) or _unlimited(limits, more):
+        return Answer(False, fault), []
+    added = dict(reader.setting("budget_added", {}))
+    for name, amount in more.items():
+        added[name] = added.get(name, 0) + amount
+    now = extended(limits, added)
+    words = ", ".join(f"{name} {now[name]:g} ({amount:g} more)" for name, amount in more.items())
+    return Answer(True, words, {"limits": now}), [Setting("budget_added", added), Setting("budget", now)]
+
+
+def unsound(more: Mapping[str, Any]) -> str | None:
+    """What is wrong with amounts that are to be added, if anything."""
+    for name, amount in more.items():
+        if name not in NAMES:
+            return f"{name} is no limit; there are {', '.join(NAMES)}"
+        number = isinstance(amount, int | float) and not isinstance(amount, bool)
+        if not number or not math.isfinite(amount) or amount <= 0:
+            return f"{name}={amount}: only a number above 0 can be added"
+        if name in WHOLE and amount != int(amount):
+            return f"{name}={amount}: only a whole number can be added"
+    return None if more else "nothing is to be added"
+
+
+def _unlimited(limits: Mapping[str, float], more: Mapping[str, Any]) -> str | None:
+    free = [name for name in more if name not in limits]
+    return f"{free[0]} has no limit to add to; limited: {', '.join(limits)}" if free else None
+
+
+def ask(campaign: Campaign, action: str, patience: float = PATIENCE, **arguments: Any) -> Answer:
+    """Ask whoever owns the campaign for something, and wait until it is taken up.
+
+    Args:
+        campaign: The campaign.
+        action: One of `inbox.ACTIONS`.
+        patience: Seconds to wait for a living orchestrator.
+        arguments: What the action needs to know.
+
+    Raises:
+        NoAnswer: An orchestrator lives and does not take it up; nothing was changed.
+    """
+    with campaign.reader() as reader:
+        before = reader.counts().last_event
+        request = Request(action, arguments, campaign.owner())
+        letter = post(campaign.layout.inbox, request)
+        deadline = time.monotonic() + patience
+        while True:
+            if answer := answer_to(reader, request, before):
+                return answer
+            if campaign.owner() is None:
+                _settle_if_free(campaign)
+            elif time.monotonic() < deadline:
+                time.sleep(0.05)
+            elif letter.discard():
+                raise NoAnswer(_silence(campaign, patience))
+            else:  # taken up this very moment
+                deadline += patience
+
+
+def _settle_if_free(campaign: Campaign) -> None:
+    try:
+        settle(campaign)
+    except CampaignBusy:
+        return
+
+
+def _silence(campaign: Campaign, patience: float) -> str:
+    pid = campaign.owner()
+    return (
+        f"the orchestrator (process {pid}) does not answer within {patience:g} s, nothing was changed; "
+        f"it is getting ready or frozen: try again, or end it with `kill -9 {pid}` and `evolve resume`"
+    )
