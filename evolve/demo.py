@@ -51,7 +51,7 @@ def set_up(folder: Path) -> None:
         raise EvolveError(f"{folder} is not empty and not a demo; choose another with --folder")
     skip = shutil.ignore_patterns("__pycache__", "*.pyc")
     shutil.copytree(example("circle_packing"), folder, dirs_exist_ok=True, ignore=skip)
-    repository = Git(folder / ".git", folder)
+    repository = Git(folder.resolve() / ".git", folder.resolve())
     repository.run("init", "-q", "-b", "main")
     repository.run("add", ".")
     repository.run("commit", "-q", "-m", "Pack 26 circles, a plain first attempt")
