@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 import time
@@ -167,9 +168,7 @@ def create_campaign(start: Path, config: Config, home: Path | None = None, prefi
     folder = campaigns_folder(repository.common_dir, home)
     layout = Layout(folder / (config.campaign.name or default_name(repository, prefix)))
     if layout.home.exists():
-        raise ConfigError(
-            f"campaign {layout.name} exists in {folder}; run it, or choose another campaign.name"
-        )
+        raise ConfigError(_taken(layout))
     folder.mkdir(parents=True, exist_ok=True)
     _sweep(folder, layout.name)
     draft = Layout(Path(tempfile.mkdtemp(prefix=f".{layout.name}.", dir=folder)) / layout.name)
@@ -180,9 +179,18 @@ def create_campaign(start: Path, config: Config, home: Path | None = None, prefi
         survey(config, paths, prefix, repository.root / prefix, base)
         _first_records(draft, store, repository, config, base, prefix, paths)
         draft.home.rename(layout.home)
+    except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+            raise ConfigError(_taken(layout)) from None
+        raise
     finally:
         remove_tree(draft.home.parent)
     return Campaign(repository, layout, config, prefix)
+
+
+def _taken(layout: Layout) -> str:
+    where = layout.home.parent
+    return f"campaign {layout.name} exists in {where}; run it, or choose another campaign.name"
 
 
 def _sweep(folder: Path, name: str) -> None:
@@ -314,10 +322,18 @@ def prepare(start: Path, name: str | None = None, home: Path | None = None) -> C
     if name is not None:
         config = config.model_copy(update={"campaign": config.campaign.model_copy(update={"name": name})})
     wanted = config.campaign.name or default_name(repository, prefix)
-    for campaign in list_campaigns(start, home):
-        if campaign.name == wanted:
-            return _continue(campaign, config)
-    return create_campaign(start, config, home, prefix)
+    if (campaign := _named(wanted, start, home)) is not None:
+        return _continue(campaign, config)
+    try:
+        return create_campaign(start, config, home, prefix)
+    except ConfigError:
+        if (campaign := _named(wanted, start, home)) is None:
+            raise
+    return _continue(campaign, config)  # another command was faster
+
+
+def _named(name: str, start: Path, home: Path | None) -> Campaign | None:
+    return next((one for one in list_campaigns(start, home) if one.name == name), None)
 
 
 def _continue(campaign: Campaign, config: Config) -> Campaign:
