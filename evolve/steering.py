@@ -61,7 +61,7 @@ async def take_up(run: Run, inbox: Path) -> None:
 def _of_living(run: Run, request: Request) -> Decided:
     """What the orchestrator does about a request, before it does it."""
     if request.action == "budget":
-        answer, settings = _of_budget(run.config.budget.limits(), run.reader, request.arguments)
+        answer, settings = _of_budget(run.reader, request.arguments)
         if answer.done and run.stopping:
             answer = Answer(True, f"{answer.text}; the run is ending, `evolve resume` goes on", answer.data)
         return answer, settings
@@ -86,8 +86,7 @@ def _rest(run: Run) -> str:
 
 def _act(run: Run, request: Request) -> None:
     if request.action == "budget":
-        added = run.reader.setting("budget_added", {})
-        run.budget.limits = extended(run.config.budget.limits(), added)
+        run.budget.limits = run.reader.setting("budget")
         run.listener("limits", dict(run.budget.limits))
     elif request.action == "stop":
         run.interrupted = True
@@ -113,15 +112,15 @@ def settle(campaign: Campaign) -> None:
         for letter in pending(campaign.layout.inbox):
             request = letter.request
             if request is not None and answer_to(reader, request) is None:
-                answer, settings = _of_resting(campaign, reader, request)
+                answer, settings = _of_resting(reader, request)
                 journal.write(answer.event(request), *settings)
             letter.discard()
 
 
-def _of_resting(campaign: Campaign, reader: Reader, request: Request) -> Decided:
+def _of_resting(reader: Reader, request: Request) -> Decided:
     state = reader.setting("state")
     if request.action == "budget":
-        answer, settings = _of_budget(campaign.config.budget.limits(), reader, request.arguments)
+        answer, settings = _of_budget(reader, request.arguments)
         if answer.done:
             answer = Answer(True, f"{answer.text}; `evolve resume` goes on", answer.data)
         return answer, settings
@@ -140,14 +139,15 @@ def _state(state: str, reason: str) -> list[Setting]:
     return [Setting("state", state), Setting("reason", reason)]
 
 
-def _of_budget(limits: Mapping[str, float], reader: Reader, more: Mapping[str, Any]) -> Decided:
+def _of_budget(reader: Reader, more: Mapping[str, Any]) -> Decided:
     """Add to limits there are; all of it or nothing."""
+    limits = reader.setting("budget", {})
     if fault := unsound(more) or _unlimited(limits, more):
         return Answer(False, fault), []
     added = dict(reader.setting("budget_added", {}))
     for name, amount in more.items():
         added[name] = added.get(name, 0) + amount
-    now = extended(limits, added)
+    now = extended(limits, more)
     words = ", ".join(f"{name} {now[name]:g} ({amount:g} more)" for name, amount in more.items())
     return Answer(True, words, {"limits": now}), [Setting("budget_added", added), Setting("budget", now)]
 
