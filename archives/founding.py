@@ -105,6 +105,7 @@ def _leftovers(path: Path) -> Iterator[Path]:
     yield from path.glob("*.lock")
     yield from path.glob("packed-refs.new")
     yield from path.glob("gc.pid")
+    yield from path.glob("patching-*/*")
     yield from (path / "refs").rglob("*.lock")
     objects = path / "objects"
     for pattern in ("??/tmp_obj*", "pack/tmp_*", "pack/.tmp-*", "tmp_*", "info/*.lock"):

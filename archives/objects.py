@@ -7,19 +7,27 @@ of them.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import pygit2
-from pygit2.enums import ObjectType, RepositoryOpenFlag
+from pygit2.enums import ConfigLevel, ObjectType, RepositoryOpenFlag
 
 from archives import trees
 from archives.errors import StoreError
 from archives.trees import Entry, Listing
 
 _MAXIMUM_CACHED_ENTRIES = 100_000
+_OBJECT_CACHE_BYTES = 16 * 2**20
+
+# libgit2 keeps up to 256 MB of objects by default, and reads the configuration of whoever runs it: a broken
+# or unreadable ~/.gitconfig would stop a campaign.
+pygit2.settings.cache_max_size(_OBJECT_CACHE_BYTES)
+for _level in (ConfigLevel.SYSTEM, ConfigLevel.XDG, ConfigLevel.GLOBAL):
+    pygit2.settings.search_path[_level] = os.devnull
 
 Change = tuple[tuple[bytes, ...], bytes | None]
 """Parts of a path, and its new bytes or None to delete it."""

@@ -63,6 +63,8 @@ class Repository:
             raise RepositoryError(
                 f"{folder} lies in no Git repository; start in one, or make one: git init"
             ) from None
+        if len(facts) != 5:
+            raise RepositoryError(f"{folder!s:.99} has a line break in its path, which is not supported")
         git_dir, common_dir, bare, inside, kind = facts
         if bare == "true":
             raise RepositoryError(f"{git_dir} is a bare repository; clone it and start in the clone")

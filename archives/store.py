@@ -41,6 +41,7 @@ from archives.plans import Hidden, Plan, plan
 
 CHAMPION = "refs/heads/champion"
 _NOTHING = "0" * 40
+_PATCHING = "patching-"
 _DIFF_OPTIONS = ("-r", "-p", "-M", "--binary", "--full-index", "--no-ext-diff", "--no-textconv", "--no-color")
 
 
@@ -205,7 +206,7 @@ class Store:
             StoreError: It does not apply; the message is git's reason.
         """
         name = self.tree_of(tree)
-        with tempfile.TemporaryDirectory(prefix="evolve-") as folder:
+        with tempfile.TemporaryDirectory(prefix=_PATCHING, dir=self.path) as folder:
             index = {"GIT_INDEX_FILE": str(Path(folder) / "index")}
             self._run("read-tree", name, variables=index)
             self._run("apply", "--cached", "--whitespace=nowarn", "-", stdin=patch, variables=index)

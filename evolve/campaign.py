@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,9 +44,18 @@ class Campaign:
         layout: Paths of the campaign.
         config: Its configuration, as the journal holds it.
         prefix: Folder of the configuration inside the repository, "" or ending in "/".
+        started_in: Working tree it was started in.
     """
 
-    def __init__(self, repository: Repository, layout: Layout, config: Config, prefix: str) -> None:
+    def __init__(
+        self,
+        repository: Repository,
+        layout: Layout,
+        config: Config,
+        prefix: str,
+        started_in: Path | None = None,
+    ) -> None:
+        self.started_in = started_in or repository.root.resolve()
         self.repository = repository
         self.layout = layout
         self.config = config
@@ -190,6 +201,8 @@ def create_campaign(start: Path, config: Config, home: Path | None = None, prefi
 
 def _taken(layout: Layout) -> str:
     where = layout.home.parent
+    if not (layout.database.is_file() and layout.store.is_dir()):
+        return f"{layout.home} is a damaged campaign; `evolve remove --campaign {layout.name}` removes it"
     return f"campaign {layout.name} exists in {where}; run it, or choose another campaign.name"
 
 
@@ -281,7 +294,13 @@ def open_campaign(start: Path, name: str | None = None, home: Path | None = None
     Raises:
         EvolveError: There is none.
     """
-    found = list_campaigns(start, home)
+    found, damaged = survey_campaigns(start, home)
+    for one in damaged:
+        if one.name == name:
+            raise EvolveError(
+                f"campaign {one.name} in {one.home} is damaged: {one.reason}; "
+                f"`evolve remove --campaign {one.name}` removes it"
+            )
     if name is not None:
         found = [campaign for campaign in found if campaign.name == name]
     if not found:
@@ -290,24 +309,60 @@ def open_campaign(start: Path, name: str | None = None, home: Path | None = None
     return found[-1]
 
 
+@dataclass(frozen=True, slots=True)
+class Damaged:
+    """A campaign's folder that cannot be opened as a campaign."""
+
+    name: str
+    home: Path
+    reason: str
+
+
 def list_campaigns(start: Path, home: Path | None = None) -> list[Campaign]:
-    """The campaigns of a repository, oldest first."""
+    """The campaigns of a repository that can be opened, oldest first."""
+    return survey_campaigns(start, home)[0]
+
+
+def survey_campaigns(start: Path, home: Path | None = None) -> tuple[list[Campaign], list[Damaged]]:
+    """The campaigns of a repository, oldest first, and the folders that are damaged ones."""
     repository = Repository.find(start)
     folder = campaigns_folder(repository.common_dir, home)
-    found = []
+    found: list[tuple[float, str, Campaign]] = []
+    damaged: list[Damaged] = []
     for place in sorted(folder.iterdir()) if folder.is_dir() else []:
-        layout = Layout(place)
-        if not layout.database.is_file() or place.name.startswith("."):
+        if place.name.startswith(".") or not place.is_dir():
             continue
-        with Reader(layout.database) as reader:
-            facts = reader.settings()
-        if Path(facts["repository"]).resolve() != repository.root.resolve() and home is not None:
+        try:
+            created, campaign = _opened(repository, Layout(place))
+        except EvolveError as error:
+            if any((place / name).exists() for name in ("campaign.db", "store.git", "checkouts")):
+                damaged.append(Damaged(place.name, place, str(error)))
             continue
-        campaign = Campaign(
-            repository, layout, configuration.parse(facts["config"], "the journal"), facts["prefix"]
-        )
-        found.append((facts["created"], place.name, campaign))
-    return [campaign for _, _, campaign in sorted(found, key=lambda item: item[:2])]
+        if home is None or campaign.started_in == repository.root.resolve():
+            found.append((created, place.name, campaign))
+    return [campaign for _, _, campaign in sorted(found, key=lambda item: item[:2])], damaged
+
+
+def _opened(repository: Repository, layout: Layout) -> tuple[float, Campaign]:
+    if not layout.database.is_file():
+        raise EvolveError("it has no campaign.db")
+    if not layout.store.is_dir():
+        raise EvolveError("it has no store.git")
+    with Reader(layout.database) as reader:
+        facts = reader.settings()
+    if missing := {"config", "created", "prefix", "repository"} - facts.keys():
+        raise EvolveError(f"its journal does not tell its {min(missing)}")
+    config = configuration.parse(facts["config"], "its journal")
+    started_in = Path(facts["repository"]).resolve()
+    return facts["created"], Campaign(repository, layout, config, facts["prefix"], started_in)
+
+
+def layout_of(start: Path, name: str | None = None, home: Path | None = None) -> Layout:
+    """Where a campaign is, even if it is damaged and cannot be opened."""
+    for one in survey_campaigns(start, home)[1]:
+        if one.name == name:
+            return Layout(one.home)
+    return open_campaign(start, name, home).layout
 
 
 def prepare(start: Path, name: str | None = None, home: Path | None = None) -> Campaign:
@@ -320,7 +375,7 @@ def prepare(start: Path, name: str | None = None, home: Path | None = None) -> C
     path, prefix = locate(start, repository)
     config = configuration.load(path)
     if name is not None:
-        config = config.model_copy(update={"campaign": config.campaign.model_copy(update={"name": name})})
+        config = renamed(config, name)
     wanted = config.campaign.name or default_name(repository, prefix)
     if (campaign := _named(wanted, start, home)) is not None:
         return _continue(campaign, config)
@@ -330,6 +385,18 @@ def prepare(start: Path, name: str | None = None, home: Path | None = None) -> C
         if (campaign := _named(wanted, start, home)) is None:
             raise
     return _continue(campaign, config)  # another command was faster
+
+
+def renamed(config: Config, name: str) -> Config:
+    """The configuration under another name.
+
+    Raises:
+        ConfigError: No campaign can be called so.
+    """
+    if not re.fullmatch(configuration.NAME, name):
+        raise ConfigError(f"--campaign {name!r}: use letters, digits, '.', '_' and '-', at most 60")
+    table = config.campaign.model_copy(update={"name": name})
+    return config.model_copy(update={"campaign": table})
 
 
 def _named(name: str, start: Path, home: Path | None) -> Campaign | None:

@@ -12,11 +12,22 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import ErrorDetails
 
 from archives.errors import ConfigError
 
 FILE_NAME = "evolve.toml"
+NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}"
+"""What a campaign may be called."""
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _SIZES = {"": 1, "b": 1, "k": 10**3, "kb": 10**3, "kib": 2**10, "m": 10**6, "mb": 10**6, "mib": 2**20}
 _SIZES |= {"g": 10**9, "gb": 10**9, "gib": 2**30, "t": 10**12, "tb": 10**12, "tib": 2**40}
@@ -53,10 +64,20 @@ class Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
 
 
+def _all_different(names: list[str]) -> list[str]:
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"{name!r} stands in it twice")
+    return names
+
+
+Cases = Annotated[list[str], Field(min_length=1), AfterValidator(_all_different)]
+
+
 class CampaignTable(Table):
     """What the campaign is called and where it starts."""
 
-    name: str = Field(default="", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$|^$", max_length=60)
+    name: str = Field(default="", pattern=f"^({NAME})?$")
     """Name of the campaign, also of its folder. Default: the repository's name."""
     goal: str = ""
     """What should get better, in words; shown to models and in reports."""
@@ -88,7 +109,7 @@ class EvaluatorTable(Table):
     """Time limit of one evaluation; the whole process tree is killed at it, and the candidate has failed."""
     repeats: int = Field(default=1, ge=1, le=1000)
     """How often each candidate is judged, with seeds 0, 1, …; its score is the mean."""
-    cases: list[str] | None = None
+    cases: Cases | None = None
     """Names of the cases to judge; they are handed to the evaluator, and all must be in its result."""
     warm: bool | Literal["auto"] = "auto"
     """Function form: fork each evaluation from a process that has imported the libraries already."""
@@ -98,7 +119,7 @@ class EvaluatorTable(Table):
     """Command run once in a checkout of the base before the first evaluation, such as "make build"."""
     data: list[str] = []
     """Untracked files or folders of the repository that evaluations may read."""
-    env: list[str] = []
+    env: list[Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]] = []
     """Names of environment variables that evaluations may see; all others are hidden."""
     network: bool = False
     """Whether evaluations may reach the network."""
@@ -123,7 +144,7 @@ class EvaluatorTable(Table):
 class HoldoutTable(Table):
     """Cases and files that only promotion reads."""
 
-    cases: list[str] | None = None
+    cases: Cases | None = None
     """Names of the cases handed to the evaluator in holdout evaluations."""
     files: list[str] = []
     """Globs of files that appear in holdout evaluations only."""
@@ -148,6 +169,14 @@ class MeasureTable(Table):
     values: list[str] | None = None
     """The categories of a measure that is a text."""
 
+    @model_validator(mode="after")
+    def _sound(self) -> MeasureTable:
+        if self.low is not None and self.high is not None and self.low >= self.high:
+            raise ValueError(f"low = {self.low:g} must be below high = {self.high:g}")
+        if self.values is not None and (self.bins, self.low, self.high) != (None, None, None):
+            raise ValueError("values are for texts, bins, low and high for numbers; give one kind")
+        return self
+
 
 class ArchiveTable(Table):
     """The quality-diversity archive."""
@@ -156,6 +185,11 @@ class ArchiveTable(Table):
     """Axes. Default: lines and distance from the base."""
     depth: int | None = Field(default=None, ge=1, le=100)
     """Candidates kept in a cell. Default: 1, or 4 where the evaluator is noisy."""
+
+    @model_validator(mode="after")
+    def _each_once(self) -> ArchiveTable:
+        _all_different([measure.name for measure in self.measures])
+        return self
 
 
 class SearchTable(Table):
@@ -222,7 +256,7 @@ class WorkersTable(Table):
 class ModelTable(Table):
     """One model of the pool."""
 
-    model: str
+    model: str = Field(min_length=1)
     """Name as litellm knows it, such as "gpt-5-mini" or "openai/my-model"."""
     weight: float = Field(default=1.0, gt=0)
     """How often it is asked compared with the others."""
@@ -266,6 +300,12 @@ class PromotionTable(Table):
     """Chance of any false champion under "evalue", in the whole campaign, while nothing is truly better."""
     pairs: int = Field(default=200, ge=5, le=100_000)
     """Most paired runs in one gate under "evalue"."""
+
+    @model_validator(mode="after")
+    def _some_range(self) -> PromotionTable:
+        if self.range is not None and self.range[1] - self.range[0] <= self.minimum_gain:
+            raise ValueError("range: its second number must be above the first, by more than minimum_gain")
+        return self
 
 
 class BudgetTable(Table):
@@ -311,7 +351,7 @@ def load(path: Path) -> Config:
         ConfigError: The file is missing, no TOML, or holds an unknown key or a wrong value.
     """
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise ConfigError(f"{path}: no such file; `evolve init` writes one") from None
     except UnicodeDecodeError:
@@ -349,11 +389,21 @@ def _explain(error: ValidationError) -> str:
         return f"{key}: unknown key (it is {_shorten(first['input'])}); {hint}"
     if first["type"] == "missing":
         return f"{key}: missing; it has to be given"
-    text = first["msg"].removeprefix("Value error, ")
+    text = _plain(first)
     value = first.get("input")
     shown = "" if isinstance(value, Mapping | BaseModel) else f" (it is {_shorten(value)})"
     near = difflib.get_close_matches(str(value), re.findall(r"'([^']*)'", text), n=1, cutoff=0.5)
     return f"{key}: {text[0].lower() + text[1:]}{shown}" + (f"; did you mean {near[0]}?" if near else "")
+
+
+def _plain(problem: ErrorDetails) -> str:
+    """A problem without the words of the library."""
+    if problem["type"] == "string_pattern_mismatch":
+        named = "name" in problem["loc"]
+        return "use letters, digits, '.', '_' and '-'" if named else "it is not of the form that is needed"
+    if problem["type"] in ("too_short", "string_too_short"):
+        return "must not be empty"
+    return problem["msg"].removeprefix("Value error, ")
 
 
 def _real_keys(location: tuple[int | str, ...]) -> list[int | str]:

@@ -65,4 +65,4 @@ def campaigns_folder(common_dir: Path, home: Path | None) -> Path:
         common_dir: Git's common folder of the repository.
         home: Folder the user chose with `--home` or EVOLVE_HOME, if any.
     """
-    return home if home is not None else common_dir / "evolve"
+    return home.absolute() if home is not None else common_dir / "evolve"

@@ -37,9 +37,11 @@ def print_json(answer: Answer) -> None:
 def list_(place: Place, as_json: bool) -> None:
     """List the campaigns of this repository, the newest first."""
     from evolve.answers import Campaigns
-    from evolve.campaign import list_campaigns
+    from evolve.campaign import survey_campaigns
 
-    answer = Campaigns(campaigns=[_summary(one) for one in reversed(list_campaigns(place.start, place.home))])
+    sound, damaged = survey_campaigns(place.start, place.home)
+    broken = [_unreadable(one.name, str(one.home), one.reason) for one in damaged]
+    answer = Campaigns(campaigns=[*(_summary(one) for one in reversed(sound)), *broken])
     if as_json:
         return print_json(answer)
     from evolve.views import terminal
@@ -51,22 +53,27 @@ def list_(place: Place, as_json: bool) -> None:
 def _summary(campaign: Campaign) -> answers.Campaign:
     from archives.errors import EvolveError
     from evolve import answering
-    from evolve.answers import Campaign as Summary
 
     try:
         with campaign.reader() as reader:
             return answering.campaign(reader, campaign.home, campaign.owner())
     except EvolveError as error:
-        return Summary(
-            campaign=campaign.name,
-            state=None,
-            reason=str(error),
-            proposals=0,
-            evaluations=0,
-            best_score=None,
-            baseline_score=None,
-            home=str(campaign.home),
-        )
+        return _unreadable(campaign.name, str(campaign.home), str(error))
+
+
+def _unreadable(name: str, home: str, reason: str) -> answers.Campaign:
+    from evolve.answers import Campaign as Summary
+
+    return Summary(
+        campaign=name,
+        state=None,
+        reason=reason,
+        proposals=0,
+        evaluations=0,
+        best_score=None,
+        baseline_score=None,
+        home=home,
+    )
 
 
 @click.command()

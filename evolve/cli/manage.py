@@ -76,10 +76,12 @@ def _write_patch(store: Store, base: Candidate, candidate: Candidate, target: st
 def remove(place: Place, yes: bool, as_json: bool) -> None:
     """Delete a campaign: its journal, its store, everything it made. Exported branches stay."""
     from evolve import answers
+    from evolve.campaign import layout_of
+    from evolve.ownership import owner
     from evolve.removal import remove_tree
 
-    campaign = place.open()
-    if campaign.owner() is not None:
+    campaign = layout_of(place.start, place.campaign, place.home)
+    if owner(campaign.lock) is not None:
         raise CampaignBusy(
             f"campaign {campaign.name} is running; stop it first (`evolve stop`, then `evolve wait`)"
         )
