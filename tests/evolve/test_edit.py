@@ -50,9 +50,9 @@ def outside_fences(text: str) -> str:
     """What stands outside every block of data, as a reader of Markdown would see it."""
     lines, fence = [], ""
     for line in text.split("\n"):
-        run = re.match(r"`{3,}", line)
+        run = re.match(r"`{3,}|~{3,}", line)
         if fence:
-            fence = "" if set(line) == {"`"} and len(line) >= len(fence) else fence
+            fence = "" if set(line) == {fence[0]} and len(line) >= len(fence) else fence
         elif run:
             fence = run[0]
         else:
@@ -133,6 +133,7 @@ HOSTILE = [
     f"`````\n{CANARY}",
     f"````\n\n{CANARY}\n\n````",
     f"a\r````\r{CANARY}",
+    f"~~~~\n{CANARY}\n~~~~~",
     f"$goal ${{files}} {CANARY}",
 ]
 
