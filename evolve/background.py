@@ -139,7 +139,9 @@ def _follow(process: subprocess.Popen[bytes], pipe: int, log: Path) -> Start:
 def _death(process: subprocess.Popen[bytes], log: Path) -> str:
     code = process.wait()
     how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
-    return f"the orchestrator ended {how} before it ran the campaign; {log} may say why"
+    words = log.read_text(encoding="utf-8", errors="replace").split("\n")
+    last = next((one.strip() for one in reversed(words) if one.strip()), "")
+    return f"the orchestrator ended {how} before it ran the campaign: {last[:200]} (see {log})"
 
 
 class Reporter:
@@ -201,11 +203,13 @@ def _close_input() -> None:
 
 
 def _conduct(home: Path, order: dict[str, Any], reporter: Reporter) -> int:
+    from evolve import answering
     from evolve.views.progress import Progress
 
     config = configuration.parse(order["config"], "the command's configuration")
     campaign = Campaign(Repository.find(Path(order["root"])), Layout(home), config, order["prefix"])
-    progress = Progress(config.budget.limits(), config.evaluator.direction)
+    with campaign.reader() as reader:
+        progress = Progress(answering.status(reader, home, None))
 
     def listener(kind: str, what: Any) -> None:
         progress(kind, what)

@@ -18,6 +18,10 @@ from evaluators.spec import EvaluatorSpec
 from evolve.layout import Layout
 
 
+class Closed(Exception):
+    """No evaluation begins any more; what was to be judged stays as it is for a later run."""
+
+
 @dataclass(slots=True)
 class Place:
     """One checkout and the runner that judges in it."""
@@ -51,6 +55,7 @@ class Bench:
         self._spec = spec
         self._prefix = prefix
         self._hidden = hidden
+        self._closed = False
         self._stack = AsyncExitStack()
         checkouts = Checkouts(store, layout.checkouts)
         self._free, self._waiting = trio.open_memory_channel[Place](width)
@@ -73,10 +78,20 @@ class Bench:
         finally:
             self._free.send_nowait(place)
 
+    def close(self) -> None:
+        """Let no further evaluation begin; those under way go on to their end."""
+        self._closed = True
+
     async def judge(self, candidate: Candidate, request: Request) -> Outcome:
-        """Judge a candidate in a clean checkout; waits for a free place."""
+        """Judge a candidate in a clean checkout; waits for a free place.
+
+        Raises:
+            Closed: The bench was closed before it could begin.
+        """
         hidden = None if request.split == "holdout" else self._hidden
         async with self._place() as place:
+            if self._closed:
+                raise Closed
             slot = place.slot
             await trio.to_thread.run_sync(slot.move_to, candidate.id, hidden)
             if place.runner is None:

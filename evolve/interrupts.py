@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM, heard from the first moment of a run to its last.
+"""Ctrl-C, SIGTERM and the loss of the terminal, heard from the first moment of a run to its last.
 
 trio's own receiver raises again what nobody has read when it closes, so a SIGTERM that arrives while a run
 is being wound up would kill it before it has written how it ended. Here signals only count; who cares waits
@@ -41,7 +41,7 @@ class Interrupts:
 
 @contextmanager
 def interrupts() -> Iterator[Interrupts]:
-    """Count SIGINT and SIGTERM as long as the block lasts; outside the main thread none ever arrives."""
+    """Count SIGINT, SIGTERM and SIGHUP while the block lasts; outside the main thread none ever arrives."""
     heard = Interrupts()
     if threading.current_thread() is not threading.main_thread():
         yield heard
@@ -52,7 +52,10 @@ def interrupts() -> Iterator[Interrupts]:
         with suppress(trio.RunFinishedError):
             token.run_sync_soon(heard.note, number)
 
-    before = {number: signal.signal(number, handle) for number in NUMBERS}
+    numbers = [*NUMBERS]
+    if signal.getsignal(signal.SIGHUP) == signal.SIG_DFL:  # else somebody, nohup for one, has other plans
+        numbers.append(signal.SIGHUP)
+    before = {number: signal.signal(number, handle) for number in numbers}
     try:
         yield heard
     finally:

@@ -55,6 +55,12 @@ def survey(config: Config, paths: list[str], prefix: str, folder: Path, base: st
             f"artifact.include: {globs} matches no file of commit {base[:10]} that may change; "
             "commit the file, or correct the glob (the evaluator's own files never may)"
         )
+    for glob in config.holdout.files:
+        hidden = matcher([glob], prefix)
+        if not any(hidden(path) for path in paths):
+            raise ConfigError(f"holdout.files: {glob} matches no file of commit {base[:10]}; correct it")
+        if taken := [path for path in evaluator_files(config, paths, prefix) if hidden(path)]:
+            raise ConfigError(f"holdout.files: {glob} hides {taken[0]}, which the evaluator is made of")
     for missing in _not_in_base(config, paths, prefix, folder):
         raise ConfigError(
             f"evaluator: {missing} is not in commit {base[:10]}, from which candidates are made; "

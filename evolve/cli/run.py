@@ -90,9 +90,11 @@ def conduct(campaign: Campaign) -> int:
 
 def run_in_foreground(campaign: Campaign) -> Ending:
     """Run a campaign and show its progress on standard error."""
+    from evolve import answering
     from evolve.views.progress import Progress
 
-    progress = Progress(campaign.config.budget.limits(), campaign.config.evaluator.direction)
+    with campaign.reader() as reader:
+        progress = Progress(answering.status(reader, campaign.home, None))
     click.echo(f"campaign {campaign.name} in {campaign.home}", err=True)
     try:
         return campaign.run_sync(progress)

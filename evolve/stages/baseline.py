@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Mapping
+from contextlib import suppress
 
 import trio
 
 from archives.errors import EvaluatorError
-from archives.records import Evaluation
+from archives.records import Candidate, Evaluation
+from evolve.bench import Closed
+from evolve.config import Config
 from evolve.promotion import looks_noisy
 from evolve.run import Rule, Run
 
@@ -34,14 +38,57 @@ async def baseline(run: Run) -> None:
             return
         if not run.hold(0, 1):
             break
-        evaluation = await run.judge(run.base, 0, "baseline", seed)
+        try:
+            evaluation = await run.judge(run.base, 0, "baseline", seed)
+        except Closed:
+            break
         if evaluation.verdict != "judged":
-            raise EvaluatorError(_complaint(evaluation))
+            raise EvaluatorError(_complaint(evaluation, "the base"))
         done[seed] = evaluation
     if not done:
-        raise EvaluatorError("budget.evaluations leaves none for the base; raise it")
+        raise EvaluatorError("the budget leaves no evaluation for the base; raise it")
+    looked = [done[seed] for seed in sorted(done)]
+    _survey_result(run.config, run.base, looked[0])
     if run.reader.setting("rule") is None:
-        await _find_rule(run, [done[seed] for seed in sorted(done)], automatic)
+        await _find_rule(run, looked, automatic)
+    await _look_at_holdout(run)
+
+
+def _survey_result(config: Config, base: Candidate, evaluation: Evaluation) -> None:
+    """Check that what evolve.toml relies on is in the result.
+
+    Raises:
+        EvaluatorError: It is not.
+    """
+    for name in config.promotion.no_worse:
+        if name.lstrip("+-") not in evaluation.metrics:
+            raise EvaluatorError(
+                f"promotion.no_worse: there is no metric {name.lstrip('+-')}; {_has(evaluation.metrics)}"
+            )
+    measures = {**base.measures, **evaluation.measures}
+    for table in config.archive.measures:
+        if table.name not in measures:
+            raise EvaluatorError(f"archive.measures: nobody reports {table.name}; {_has(measures)}")
+    span, score = config.promotion.range, evaluation.score
+    if span is not None and score is not None and not span[0] <= score <= span[1]:
+        raise EvaluatorError(f"promotion.range: the base scores {score:g}, outside of it; widen it")
+
+
+def _has(names: Mapping[str, object]) -> str:
+    return f"there is {', '.join(sorted(names))}" if names else "there is none at all"
+
+
+async def _look_at_holdout(run: Run) -> None:
+    """Judge the base on the holdout now: one that cannot be judged would forbid every promotion unheard."""
+    if not run.config.holdout.present:
+        return
+    known = run.reader.evaluations(candidate=run.base.id, split="holdout")
+    if any(evaluation.verdict == "judged" for evaluation in known):
+        return
+    with suppress(Closed):
+        evaluation = await run.judge(run.base, 0, "gate", 0, "holdout")
+        if evaluation.verdict != "judged":
+            raise EvaluatorError(_complaint(evaluation, "the base on the holdout"))
 
 
 async def _find_rule(run: Run, looks: list[Evaluation], automatic: bool) -> None:
@@ -54,7 +101,7 @@ async def _find_rule(run: Run, looks: list[Evaluation], automatic: bool) -> None
     await run.tell("baseline", f"{scores[0]:.6g} ({spread}); rule {rule}")
 
 
-def _complaint(evaluation: Evaluation) -> str:
-    words = {"failed": "the evaluator fails on the base", "invalid": "the result for the base is invalid"}
-    what = words.get(evaluation.verdict, "the evaluator could not judge the base")
+def _complaint(evaluation: Evaluation, whom: str) -> str:
+    words = {"failed": f"the evaluator fails on {whom}", "invalid": f"the result for {whom} is invalid"}
+    what = words.get(evaluation.verdict, f"the evaluator could not judge {whom}")
     return f"{what}: {evaluation.reason}; `evolve check` shows its output"

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from archives.records import Decision, Evaluation, Proposal
+from evolve.answers import Status
 from evolve.views.words import clean, number
 
 PLAIN_EVERY = 10.0
@@ -21,17 +22,17 @@ class Progress:
     """Listens to a run and writes to standard error, so that standard output stays clean.
 
     Args:
-        limits: The budget, by name.
-        direction: Which way is better.
+        status: Where the campaign stood before.
     """
 
-    def __init__(self, limits: dict[str, float], direction: str) -> None:
-        self._limits = limits
-        self._sign = 1.0 if direction == "maximize" else -1.0
+    def __init__(self, status: Status) -> None:
+        self._limits = {name: limit.limit for name, limit in status.budget.items()}
+        self._silent = False
         self._live = sys.stderr.isatty()
         self._started = self._shown = time.monotonic()
-        self._evaluations = self._proposals = self._failed = 0
-        self._best: float | None = None
+        self._evaluations, self._proposals = status.evaluations, status.proposals
+        self._failed = 0
+        self._best = status.best_score
         self._line = False
 
     def __call__(self, kind: str, what: Any) -> None:
@@ -54,13 +55,13 @@ class Progress:
     def _decision(self, decision: Decision) -> None:
         score = decision.evidence.get("score")
         if decision.promoted:
-            before = number(self._best) if self._best is not None else "?"
+            before = number(self._best)
             self._best = score if isinstance(score, float) else self._best
             self._say(
                 f"champion {number(self._best)} (was {before})  proposal {decision.proposal}  "
                 f"{decision.challenger[:10]}  {decision.reason}"
             )
-        elif decision.rule == "evalue":
+        else:
             self._say(f"not promoted: proposal {decision.proposal}: {decision.reason}")
 
     def _refresh(self) -> None:
@@ -70,10 +71,10 @@ class Progress:
         self._shown = now
         if self._live:
             width = shutil.get_terminal_size().columns
-            click.echo("\r\033[K" + self._status()[: width - 1], nl=False, err=True)
+            self._write("\r\033[K" + self._status()[: width - 1])
             self._line = True
         else:
-            click.echo(self._status(), err=True)
+            self._write(self._status() + "\n")
 
     def _status(self) -> str:
         return (
@@ -86,14 +87,20 @@ class Progress:
         return f"{value}/{self._limits[name]:g}" if name in self._limits else str(value)
 
     def _say(self, text: str) -> None:
-        if self._line:
-            click.echo("\r\033[K", nl=False, err=True)
-            self._line = False
-        stamp = f"{time.monotonic() - self._started:4.0f} s  "
-        click.echo(stamp + clean(text), err=True)
+        self.close()
+        self._write(f"{time.monotonic() - self._started:4.0f} s  {clean(text)}\n")
 
     def close(self) -> None:
         """Leave the cursor on a clean line."""
         if self._line:
-            click.echo("\r\033[K", nl=False, err=True)
+            self._write("\r\033[K")
             self._line = False
+
+    def _write(self, text: str) -> None:
+        """Write; a terminal that is gone silences what follows and stops nothing."""
+        if self._silent:
+            return
+        try:
+            click.echo(text, nl=False, err=True)
+        except OSError:
+            self._silent = True
