@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import statistics
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import trio
@@ -20,6 +21,7 @@ from evolve.config import Config
 from evolve.engine import evaluators_width
 from evolve.environment import environment_findings
 from evolve.judge import bench, evaluator_spec, prepared
+from evolve.promotion import looks_noisy
 from evolve.registry import model_pool, usable
 from evolve.removal import remove_tree
 from evolve.territory import editable
@@ -60,6 +62,11 @@ async def _try(campaign: Campaign) -> list[Outcome]:
             outcomes.append(await places.judge(base, Request(base.id, cases=cases, seed=seed)))
             if outcomes[-1].verdict != "judged" or trio.current_time() - started > TIME_CAP:
                 break
+        if config.holdout.present and outcomes[-1].verdict == "judged":
+            held = None if config.holdout.cases is None else tuple(config.holdout.cases)
+            holdout = await places.judge(base, Request(base.id, split="holdout", cases=held))
+            if holdout.verdict != "judged":
+                outcomes.append(replace(holdout, reason=f"on the holdout: {holdout.reason}"))
     return outcomes
 
 
@@ -101,19 +108,18 @@ def _size(campaign: Campaign, tree: str, path: str) -> int:
 def _findings(campaign: Campaign, outcomes: list[Outcome]) -> list[Remark]:
     repository, config = campaign.repository, campaign.config
     found = [Remark(kind=f.kind, text=f.text) for f in repository.diagnose(config.campaign.base)]
-    if repository.is_dirty():
-        text = "the working tree has changes that are not committed; candidates start without them"
-        found.append(Remark(kind="uncommitted", text=text))
     found += environment_findings(campaign.folder, config, outcomes[-1])
     return found
 
 
 def _estimate(config: Config, outcomes: list[Outcome], prompt_bytes: int) -> dict[str, float]:
     limits = config.budget.limits()
-    runs = min(
-        limits.get("evaluations", float("inf")),
-        limits.get("proposals", float("inf")) * config.evaluator.repeats,
-    )
+    noisy = looks_noisy([o.score for o in outcomes if o.score is not None])
+    per_proposal = config.evaluator.repeats
+    if config.promotion.rule == "evalue" or (config.promotion.rule == "auto" and noisy):
+        per_proposal *= 2  # gates may take as many evaluations as the search
+    proposals = limits.get("proposals", float("inf"))
+    runs = min(limits.get("evaluations", float("inf")), proposals * per_proposal)
     estimate: dict[str, float] = {}
     seconds = statistics.fmean(o.seconds for o in outcomes)
     if runs != float("inf"):

@@ -182,6 +182,8 @@ async def _assembled(
             )
             if mending and models is not None:
                 run.repairer = repairer_for(config, models)
+            run.refused = {decision.challenger for decision in reader.decisions()}
+            run.gated = sum(one.counted for one in reader.evaluations(purpose="gate"))
             _relearn(run)
             yield run
 

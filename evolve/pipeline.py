@@ -1,4 +1,4 @@
-"""The loop of a campaign: select → propose → evaluate → challenge → admit, and again.
+"""The loop of a campaign: select → propose → evaluate → [stale? repair] → challenge → admit, and again.
 
 Each stage runs as tasks of one nursery, joined by channels. What limits the whole is the number of
 proposals in flight: a proposal takes a token when it is selected and gives it back when it has been
@@ -19,11 +19,13 @@ import trio
 from archives.crashpoints import reach
 from archives.errors import ModelError
 from archives.records import Proposal
+from evolve.charging import numbered
 from evolve.run import Run, failed
 from evolve.stages.admit import admit
 from evolve.stages.challenge import challenge, challenges
 from evolve.stages.evaluate import evaluate
-from evolve.stages.propose import numbered, propose
+from evolve.stages.propose import propose
+from evolve.stages.repair import due, noted, repair
 from evolve.stages.select import select
 
 FRUITLESS_LIMIT = 300
@@ -45,19 +47,22 @@ async def pipeline(run: Run, proposers: int, evaluators: int, unfinished: Sequen
     tokens = trio.Semaphore(width)
     selected, to_propose = trio.open_memory_channel[Proposal](width)
     made, to_evaluate = trio.open_memory_channel[Proposal](width)
+    aged, to_repair = trio.open_memory_channel[Proposal](width)
     risen, to_challenge = trio.open_memory_channel[Proposal](width)
     closed, to_admit = trio.open_memory_channel[Proposal](width)
-    stages = (to_propose, to_evaluate, to_challenge, to_admit)
-    run.queues = dict(zip(("propose", "evaluate", "challenge", "admit"), stages, strict=True))
+    stages = (to_propose, to_evaluate, to_repair, to_challenge, to_admit)
+    run.queues = dict(zip(("propose", "evaluate", "repair", "challenge", "admit"), stages, strict=True))
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_select_all, run, tokens, unfinished, selected, made.clone())
         for _ in range(proposers):
             nursery.start_soon(_propose_all, run, tokens, to_propose.clone(), made.clone())
         for _ in range(evaluators):
-            nursery.start_soon(_evaluate_all, run, to_evaluate.clone(), risen.clone(), closed.clone())
+            sends = (aged.clone(), risen.clone(), closed.clone())
+            nursery.start_soon(_evaluate_all, run, to_evaluate.clone(), *sends)
+            nursery.start_soon(_repair_all, run, to_repair.clone(), risen.clone(), closed.clone())
         nursery.start_soon(_challenge_all, run, to_challenge, closed.clone())
         nursery.start_soon(_admit_all, run, tokens, to_admit)
-        for end in (made, risen, closed, to_propose, to_evaluate):
+        for end in (made, aged, risen, closed, to_propose, to_evaluate, to_repair):
             end.close()
 
 
@@ -155,11 +160,21 @@ async def _lose_operator(run: Run, selected: Proposal, error: ModelError) -> Pro
     return lost
 
 
-async def _evaluate_all(run: Run, proposals: Receive, risen: Send, closed: Send) -> None:
-    async with proposals, risen, closed:
+async def _evaluate_all(run: Run, proposals: Receive, aged: Send, risen: Send, closed: Send) -> None:
+    async with proposals, aged, risen, closed:
         async for made in proposals:
-            proposal = await evaluate(run, made)
-            await (risen if challenges(run, proposal) else closed).send(proposal)
+            proposal = noted(run, await evaluate(run, made))
+            if due(run, proposal):
+                await aged.send(proposal)
+            else:
+                await (risen if challenges(run, proposal) else closed).send(proposal)
+
+
+async def _repair_all(run: Run, proposals: Receive, risen: Send, closed: Send) -> None:
+    async with proposals, risen, closed:
+        async for proposal in proposals:
+            repaired = await repair(run, proposal)
+            await (risen if challenges(run, repaired) else closed).send(repaired)
 
 
 async def _challenge_all(run: Run, proposals: Receive, closed: Send) -> None:

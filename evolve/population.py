@@ -88,6 +88,12 @@ class Population:
         standing = self._standings.get(candidate)
         return None if standing is None else self.sign * standing.score
 
+    def estimate(self, candidate: str) -> float:
+        """Merit of a judged candidate, shrunk towards the others' as far as noise makes it doubtful."""
+        standing = self._standings[candidate]
+        merit = self.sign * standing.score
+        return self.grid.estimate(Entry(candidate, merit, standing.measures, standing.count))
+
     def first_merit(self, candidate: str) -> float | None:
         """Merit at the first look, which later confirmations do not change: what operators learn from."""
         standing = self._standings.get(candidate)
@@ -113,6 +119,14 @@ class Population:
             )
             self._elites = (self.grid.version, ranked)
         return self._elites[1]
+
+    def leader(self, candidate: str) -> str | None:
+        """The best of the cell that a candidate falls into; None where it was not judged."""
+        standing = self._standings.get(candidate)
+        if standing is None:
+            return None
+        held = self.grid.cells().get(self.grid.cell_of(standing.measures))
+        return held[0].candidate if held else None
 
     def ancestors(self, candidate: str) -> Mapping[str, int]:
         """Ancestors of a candidate, itself included, with their distance in steps."""

@@ -11,7 +11,7 @@ from archives.errors import ConfigError
 from evolve.config import Config
 from evolve.models.spec import ModelSpec, default_pool
 from evolve.models.spec import unavailable as no_model
-from evolve.operators.base import Operator
+from evolve.operators.base import Operator, Repairer
 from evolve.policies.base import Policy
 from evolve.policies.champion import ChampionPolicy
 from evolve.policies.independent import IndependentPolicy
@@ -113,6 +113,19 @@ def _offline(name: str) -> Operator:
     from evolve.operators.crossover import Crossover
 
     return Crossover()
+
+
+def repairs(config: Config) -> bool:
+    """Whether a model can be asked about stale changes."""
+    pool = model_pool(config)
+    return bool(pool) and no_model(pool, os.environ) is None
+
+
+def repairer_for(config: Config, models: Gateway) -> Repairer:
+    """Who carries over stale changes that a merge cannot."""
+    from evolve.operators.repair import Repair
+
+    return Repair(models, objective=config.evaluator.objective, direction=config.evaluator.direction)
 
 
 def policies_for(config: Config) -> Mapping[str, Policy]:

@@ -18,9 +18,10 @@ from evolve.bench import Bench
 from evolve.budget import Budget
 from evolve.choice import Choice
 from evolve.config import Config
-from evolve.operators.base import Operator, Source
+from evolve.operators.base import Operator, Repairer, Source
 from evolve.policies.base import Policy
 from evolve.population import Population
+from evolve.staleness import successor
 from evolve.waiting import outcome
 
 Rule = Literal["strict", "evalue"]
@@ -39,6 +40,10 @@ class Run:
         changed: Set whenever a proposal has been admitted or given up, then replaced.
         resumed: Proposals that an earlier run left unfinished.
         fruitless: Proposals in a row that gave nothing to evaluate.
+        repairer: Who is asked about stale changes that a merge cannot carry over.
+        gating: Whether a challenge is being decided.
+        gated: Evaluations that gates have had so far.
+        refused: Candidates about which a challenge has been decided.
         paused: Whether nothing new is proposed until somebody says so.
         queues: What waits in front of each stage, by its name.
     """
@@ -69,8 +74,12 @@ class Run:
     failure: str | None = None
     interrupted: bool = False
     paused: bool = False
+    gating: bool = False
+    gated: int = 0
+    refused: set[str] = field(default_factory=set)
     queues: dict[str, trio.MemoryReceiveChannel[Proposal]] = field(default_factory=dict)
     changed: trio.Event = field(default_factory=trio.Event)
+    repairer: Repairer | None = None
 
     @property
     def seed(self) -> int:
@@ -114,6 +123,11 @@ class Run:
         """The versions that hold now."""
         return Basis(self.population.champion.version, self.population.grid.version)
 
+    def successor(self, proposal: Proposal) -> str | None:
+        """What has taken the place of a proposal's parent; None where it is not stale."""
+        bound = self.config.search.stale_after
+        return successor(self.population, proposal.basis, proposal.policy, proposal.parent, bound)
+
     def gain(self, candidate: str, parent: str) -> float | None:
         """How much better a candidate is than another, positive is better; None if either was not judged."""
         mine, theirs = self.population.merit(candidate), self.population.merit(parent)
@@ -139,6 +153,7 @@ class Run:
         reach("evaluate.recorded")
         if evaluation.counted:
             self._use(proposal)
+            self.gated += purpose == "gate"
         self.population.hear(evaluation)
         self.listener("evaluation", evaluation)
         return evaluation

@@ -95,6 +95,35 @@ class Draft:
     calls: tuple[Call, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Overtaken:
+    """A change that was made for a parent which something better has replaced meanwhile.
+
+    Attributes:
+        origin: Tree it was made for.
+        tree: That tree with the change.
+        summary: One line of what was changed.
+        conflicts: Files in which it and what is there now contradict each other.
+        gain: What the change won where it was made, positive is better; None if it was not judged there.
+        result: What came of the merged change in words; empty if it could not be merged.
+    """
+
+    origin: str
+    tree: str
+    summary: str
+    conflicts: tuple[str, ...] = ()
+    gain: float | None = None
+    result: str = ""
+
+
+class Repairer(Protocol):
+    """Who carries over a stale change where a merge cannot."""
+
+    async def repair(self, order: Order, change: Overtaken, source: Source) -> Draft:
+        """Make the change anew on the order's parent; raises Refused where it cannot."""
+        ...
+
+
 class Operator(Protocol):
     """A way to make a candidate from a parent.
 

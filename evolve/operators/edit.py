@@ -83,7 +83,10 @@ class Edit(Stateless):
             Refused: The call failed, or its answer could not be applied, twice.
             NoModelAnswers: There is no use in asking again.
         """
-        messages = await trio.to_thread.run_sync(self._prompt, order, source)
+        return await self._converse(await trio.to_thread.run_sync(self._prompt, order, source), order, source)
+
+    async def _converse(self, messages: Sequence[Message], order: Order, source: Source) -> Draft:
+        """Ask, and once more with what was wrong about the answer."""
         calls: tuple[Call, ...] = ()
         for attempt in (0, 1):
             reply = await self._ask(messages, order.number, attempt, calls)

@@ -94,7 +94,8 @@ class Tune:
             return
         artifact = self._artifacts.of(source, candidate)
         if artifact.literals and (merit is not None or payload):
-            self._tell(source, proposal, artifact.skeleton, artifact.values, merit, None, artifact)
+            moved = candidate.parents[0] if candidate.rebased_from is not None else None
+            self._tell(source, proposal, artifact.skeleton, artifact.values, merit, None, artifact, moved)
 
     def _tell(
         self,
@@ -105,10 +106,11 @@ class Tune:
         merit: float | None,
         notes: Mapping[str, Any] | None,
         artifact: Artifact | None = None,
+        parent: str | None = None,
     ) -> None:
         search = self._searches.get(skeleton)
         if search is None:
-            origin = self._artifacts.of_tree(source, proposal.parent)
+            origin = self._artifacts.of_tree(source, parent or proposal.parent)
             origin = origin if origin.skeleton == skeleton else artifact or origin
             if origin.skeleton != skeleton:
                 return
@@ -146,4 +148,6 @@ def _search(artifact: Artifact) -> NumberSearch:
 
 def _untouched(proposal: Proposal, candidate: Candidate) -> bool:
     """Whether the candidate is what was drawn, and not a merge of it with something newer."""
-    return candidate.proposal != proposal.number or candidate.parents[:1] == (proposal.parent,)
+    if candidate.proposal != proposal.number:
+        return proposal.stale not in ("updated", "repaired")
+    return candidate.parents[:1] == (proposal.parent,)

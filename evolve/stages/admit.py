@@ -20,7 +20,7 @@ async def admit(run: Run, proposal: Proposal) -> Proposal:
         proposal,
         state="done",
         admitted=run.admitted,
-        gain=run.gain(proposal.candidate, proposal.parent) if made and proposal.candidate else None,
+        gain=_gain(run, proposal) if made else None,
         reward=_reward(run, proposal),
     )
     reach("admit.closing")
@@ -44,6 +44,15 @@ def learn(run: Run, proposal: Proposal) -> None:
     run.policy_choice.learn(proposal.policy, proposal.reward or 0.0, cost)
 
 
+def _gain(run: Run, proposal: Proposal) -> float | None:
+    """What the change won where it was judged."""
+    if proposal.candidate is None:
+        return None
+    candidate = run.population.candidates[proposal.candidate]
+    moved = candidate.rebased_from is not None and candidate.proposal == proposal.number
+    return run.gain(candidate.id, candidate.parents[0] if moved else proposal.parent)
+
+
 def _reward(run: Run, proposal: Proposal) -> float:
     """What a proposal won, in [0, 1]: most for a champion, something for a better or a different elite."""
     if proposal.outcome != "candidate" or proposal.candidate is None:
@@ -53,6 +62,6 @@ def _reward(run: Run, proposal: Proposal) -> float:
     standing = run.population.standing(proposal.candidate)
     if standing is None:
         return 0.0
-    gain = run.gain(proposal.candidate, proposal.parent)
+    gain = _gain(run, proposal)
     better = 0.2 if gain is not None and gain > 0 else 0.0
     return _BY_PLACEMENT[standing.placement] + better

@@ -4,6 +4,11 @@ Challenges are decided one after the other, because each one may change whom the
 decision and the new champion are one transaction of the journal; the champion's ref in the store follows
 it, and is put right when a campaign is resumed. A challenge that a kill cut short is held again, with the
 evaluations it had.
+
+Where the evaluator is noisy, half of all candidates look better than the champion by luck, and a gate for
+each of them would leave nothing for the search. So there is one gate at a time, for the candidate with the
+best prospect (its mean, shrunk towards the others' by how little it was judged), and only while gates have
+had no more than half of all evaluations.
 """
 
 from __future__ import annotations
@@ -30,27 +35,53 @@ from evolve.promotion import (
 from evolve.run import Run
 
 SEEDS_PER_GATE = 1_000_000
+GATE_SHARE = 0.5
+"""Share of all evaluations that gates may have had when one opens; the rest is left to the search."""
 
 
 def challenges(run: Run, proposal: Proposal) -> bool:
-    """Whether the proposal's candidate looks better than the champion."""
+    """Whether a proposal that has just been judged gives rise to a challenge."""
     if proposal.outcome != "candidate" or proposal.candidate is None:
         return False
-    gain = run.gain(proposal.candidate, run.population.champion.candidate)
+    if run.rule == "strict":
+        return looks_better(run, proposal.candidate)
+    room = run.gated <= GATE_SHARE * run.budget.spent.get("evaluations", 0)
+    return room and not run.gating and contender(run) is not None
+
+
+def looks_better(run: Run, candidate: str) -> bool:
+    """Whether the mean score of a candidate is above the champion's."""
+    gain = run.gain(candidate, run.population.champion.candidate)
     return gain is not None and gain > 0
+
+
+def contender(run: Run) -> str | None:
+    """Under noise, the elite not refused yet with the best prospect of being better than the champion."""
+    population = run.population
+    bar = population.estimate(population.champion.candidate)
+    for elite in population.elites():
+        if elite.candidate != population.champion.candidate and elite.candidate not in run.refused:
+            return elite.candidate if population.estimate(elite.candidate) > bar else None
+    return None
 
 
 async def challenge(run: Run, proposal: Proposal) -> None:
     """Decide whether the proposal's candidate becomes champion, and keep the evidence."""
-    if not challenges(run, proposal) or proposal.candidate is None:
+    if not challenges(run, proposal):
         return
-    bout = Bout(run, proposal, proposal.candidate)
-    ruling = await bout.second_look()
-    if ruling is None:
-        ruling = await bout.compare() if run.rule == "strict" else await bout.gate()
-    if ruling.promoted and run.config.holdout.present:
-        ruling = await bout.holdout(ruling)
-    await _decide(run, proposal, proposal.candidate, ruling)
+    challenger = proposal.candidate if run.rule == "strict" else contender(run)
+    assert challenger is not None  # or there were no challenge
+    run.gating = True
+    try:
+        bout = Bout(run, proposal, challenger)
+        ruling = await bout.second_look()
+        if ruling is None:
+            ruling = await bout.compare() if run.rule == "strict" else await bout.gate()
+        if ruling.promoted and run.config.holdout.present:
+            ruling = await bout.holdout(ruling)
+        await _decide(run, challenger, ruling)
+    finally:
+        run.gating = False
 
 
 class Bout:
@@ -84,11 +115,9 @@ class Bout:
                 "noise",
                 f"{first.score:.6g} became {again.score:.6g} at a second look; rule evalue from now on",
             )
-        return (
-            None
-            if challenges(run, self.proposal)
-            else Ruling(False, run.rule, "no longer ahead at a second look")
-        )
+        if looks_better(run, self.challenger):
+            return None
+        return Ruling(False, run.rule, "no longer ahead at a second look")
 
     async def compare(self) -> Ruling:
         """The strict rule."""
@@ -184,14 +213,14 @@ def _scores(evaluation: Evaluation, noisy: bool) -> Scores:
     return score
 
 
-async def _decide(run: Run, proposal: Proposal, challenger: str, ruling: Ruling) -> None:
+async def _decide(run: Run, challenger: str, ruling: Ruling) -> None:
     standing = run.population.standing(challenger)
     before = run.population.champion
     decision = Decision(
         id=run.number("decision"),
         challenger=challenger,
         champion=before.candidate,
-        proposal=proposal.number,
+        proposal=run.population.candidates[challenger].proposal,
         promoted=ruling.promoted,
         rule=ruling.rule,
         reason=ruling.reason,
@@ -203,6 +232,7 @@ async def _decide(run: Run, proposal: Proposal, challenger: str, ruling: Ruling)
     else:
         await run.record(decision)
     reach("challenge.decided")
+    run.refused.add(challenger)
     if ruling.promoted:
         run.population.crown(champion)
         known = run.population.candidates

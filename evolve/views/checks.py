@@ -31,7 +31,7 @@ def show_check(answer: Check, words: str) -> None:
         for name, value in answer.estimate.items()
     ]
     rows.append(("estimate", ", ".join(estimate) or "no limit in evaluations, proposals or time"))
-    rows += [(f"note: {remark.kind}", clean(remark.text)) for remark in answer.findings]
+    rows += [("note", f"{remark.kind}: {clean(remark.text)}") for remark in answer.findings]
     for name, text in rows:
         click.echo(f"{name:<10} {text}" if name else f"{'':<10} {text}")
     if answer.verdict != "judged" and words.strip():

@@ -1,0 +1,70 @@
+"""Stale changes carried over by a language model, where a merge cannot or does not help.
+
+The model sees what `edit` sees of the version that is there now, and besides it both sides, the older change
+and what has overtaken it, with the evidence for each. It answers as to `edit`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import trio
+
+from evolve.operators.base import Draft, Order, Overtaken, Refused, Source
+from evolve.operators.edit import Edit, Message
+from evolve.prompts import quoted, render
+from evolve.prompts.context import editable_files, files_section, left_out_section, verdict_section
+from evolve.quoting import one_line, plain, shorten
+
+
+class Repair(Edit):
+    """Asks a model to make an overtaken change anew."""
+
+    name = "repair"
+
+    async def repair(self, order: Order, change: Overtaken, source: Source) -> Draft:
+        """Make the change anew on the order's parent.
+
+        Raises:
+            Refused: The call failed, or its answer could not be applied, twice.
+            NoModelAnswers: There is no use in asking again.
+        """
+        messages = await trio.to_thread.run_sync(self._both_sides, order, change, source)
+        return await self._converse(messages, order, source)
+
+    def _both_sides(self, order: Order, change: Overtaken, source: Source) -> Sequence[Message]:
+        files = editable_files(order, source, self._size // 2)
+        if not files.shown:
+            raise Refused("no editable file is a text that fits into a prompt")
+        user = render(
+            "repair.user",
+            goal=order.goal.strip() or f'improve the objective "{self._objective}"',
+            files=files_section(files),
+            left_out=left_out_section(files),
+            verdict=verdict_section(order, self._objective, self._direction, self._size // 6),
+            accepted=self._difference(source, change.origin, order.parent.id, "what is there now"),
+            change=self._difference(source, change.origin, change.tree, one_line(change.summary)),
+            gain="not judged there" if change.gain is None else f"it won {change.gain:.6g} there",
+            situation=_situation(change),
+            objective=self._objective,
+            direction=self._direction,
+        )
+        return [{"role": "system", "content": render("edit.system")}, {"role": "user", "content": user}]
+
+    def _difference(self, source: Source, old: str, new: str, title: str) -> str:
+        if old == new:
+            return "(The change below is shown as it would stand on the version that is there now.)"
+        text = f"{title}\n\n{plain(source.store.diff(old, new))}"
+        return quoted(shorten(text, self._size // 6), "a change made by others")
+
+
+def _situation(change: Overtaken) -> str:
+    if change.conflicts:
+        where = quoted("\n".join(one_line(path) for path in change.conflicts[:20]), "paths")
+        return f"The two contradict each other in these files, so they could not be merged:\n\n{where}"
+    if change.result:
+        return (
+            "They were merged, and the result did not get better. It is not part of the files above. "
+            f"What the evaluator said:\n\n{quoted(one_line(change.result, 2000), 'evaluator')}"
+        )
+    return "The two have not been tried together."
