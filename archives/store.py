@@ -38,6 +38,7 @@ from archives.git import Git, GitError, text
 from archives.locks import locked
 from archives.objects import Objects, refusals
 from archives.plans import Hidden, Plan, plan
+from archives.sketches import sketch
 
 CHAMPION = "refs/heads/champion"
 _NOTHING = "0" * 40
@@ -198,6 +199,11 @@ class Store:
     def patch(self, old: str, new: str) -> bytes:
         """The exact diff between two trees, binary files included, for `apply_patch` and ``git apply``."""
         return self._run("diff-tree", *_DIFF_OPTIONS, self.tree_of(old), self.tree_of(new))
+
+    def sketch(self, old: str, new: str) -> str:
+        """What `diff` says of texts, to be read only: a tenth of the time, since no process is started."""
+        with refusals(self.path):
+            return sketch(self._objects.repository, self._objects.tree(old), self._objects.tree(new))
 
     def apply_patch(self, tree: str, patch: bytes) -> str:
         """Applies a diff to a tree.

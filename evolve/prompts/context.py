@@ -91,7 +91,7 @@ def inspirations_section(inspirations: Sequence[Candidate], order: Order, source
     for candidate in inspirations:
         if candidate.id == order.parent.id:
             continue
-        difference = source.store.diff(order.parent.id, candidate.id)
+        difference = source.store.sketch(order.parent.id, candidate.id)
         title = one_line(candidate.summary) or "no title"
         parts.append(f"{title}\n\n{shorten(plain(difference), size // len(inspirations))}")
     if not parts:

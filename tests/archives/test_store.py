@@ -319,6 +319,19 @@ def test_a_diff_is_readable_and_applies(shared: tuple[Store, str]) -> None:
     assert store.apply_patch(base, diff.encode()) == tree
 
 
+def test_a_sketch_of_a_text_says_what_its_diff_says(shared: tuple[Store, str]) -> None:
+    store, base = shared
+    tree = store.write_tree(base, {"mon dépôt/größe.py": b"FAKTOR = 8\n", "src/other.py": None})
+
+    def changes(diff: str) -> list[str]:
+        return [line for line in diff.splitlines() if line[:1] in "+-@" and line[:3] not in ("+++", "---")]
+
+    assert "größe.py" in store.sketch(base, tree)
+    assert changes(store.sketch(base, tree)) == changes(store.diff(base, tree))
+    assert store.sketch(base, base) == ""
+    assert "\0" not in store.sketch(base, store.write_tree(base, {"blob.bin": bytes(range(256))}))
+
+
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.dictionaries(st.sampled_from(sorted(FILES)), st.one_of(st.none(), st.binary(max_size=300)), max_size=3)
