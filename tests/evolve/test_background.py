@@ -296,6 +296,15 @@ def test_what_is_wrong_is_said_before_the_command_returns(
     assert gone(repo)
 
 
+def test_an_orchestrator_that_dies_while_it_starts_is_reported(tmp_path: Path) -> None:
+    repo = target(tmp_path / "target", 4, READ_VALUE)
+    assert evolve(repo, "run").returncode == 0
+    ran = evolve(repo, "resume", "--detach", EVOLVE_CRASH_AT="journal.before-commit:1")
+    assert (ran.returncode, ran.stdout, ran.stderr.count("\n")) == (1, "", 1)
+    assert "ended by signal 9" in ran.stderr
+    assert gone(repo)
+
+
 def test_of_many_starts_at_once_one_owns_the_campaign(slow: Path) -> None:
     command = [sys.executable, "-m", "evolve", "run", "--detach"]
     racers = [
