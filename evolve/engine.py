@@ -233,6 +233,8 @@ async def _conduct(run: Run, heard: Interrupts, inbox: Path) -> None:
         nursery.start_soon(_watch_wall, run)
         nursery.start_soon(_watch_store, run)
         await baseline(run)
+        if run.budget.left("wall") <= 0 and (reason := run.budget.used_up()):
+            run.stop(reason)
         await pipeline(run, proposers_width(run), evaluators_width(run.config), unfinished)
         nursery.cancel_scope.cancel()
     with trio.CancelScope(shield=True):
@@ -280,6 +282,7 @@ async def _watch_wall(run: Run) -> None:
         before = now
         if rest <= WALL_TICK and (reason := run.budget.used_up()):
             run.stop(reason)
+            run.bench.close()
         if now - saved > 10 * WALL_TICK:
             saved = now
             await run.record(Setting("spent", dict(run.budget.spent)))

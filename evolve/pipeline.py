@@ -12,13 +12,15 @@ and each stage passes over what is recorded already.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import trio
 
 from archives.crashpoints import reach
 from archives.errors import ModelError
 from archives.records import Proposal
+from evolve.bench import Closed
 from evolve.charging import numbered
 from evolve.run import Run, failed
 from evolve.stages.admit import admit
@@ -58,9 +60,9 @@ async def pipeline(run: Run, proposers: int, evaluators: int, unfinished: Sequen
             nursery.start_soon(_propose_all, run, tokens, to_propose.clone(), made.clone())
         for _ in range(evaluators):
             sends = (aged.clone(), risen.clone(), closed.clone())
-            nursery.start_soon(_evaluate_all, run, to_evaluate.clone(), *sends)
-            nursery.start_soon(_repair_all, run, to_repair.clone(), risen.clone(), closed.clone())
-        nursery.start_soon(_challenge_all, run, to_challenge, closed.clone())
+            nursery.start_soon(_evaluate_all, run, tokens, to_evaluate.clone(), *sends)
+            nursery.start_soon(_repair_all, run, tokens, to_repair.clone(), risen.clone(), closed.clone())
+        nursery.start_soon(_challenge_all, run, tokens, to_challenge, closed.clone())
         nursery.start_soon(_admit_all, run, tokens, to_admit)
         for end in (made, aged, risen, closed, to_propose, to_evaluate, to_repair):
             end.close()
@@ -160,28 +162,35 @@ async def _lose_operator(run: Run, selected: Proposal, error: ModelError) -> Pro
     return lost
 
 
-async def _evaluate_all(run: Run, proposals: Receive, aged: Send, risen: Send, closed: Send) -> None:
+async def _evaluate_all(
+    run: Run, tokens: trio.Semaphore, proposals: Receive, aged: Send, risen: Send, closed: Send
+) -> None:
     async with proposals, aged, risen, closed:
         async for made in proposals:
-            proposal = noted(run, await evaluate(run, made))
-            if due(run, proposal):
-                await aged.send(proposal)
-            else:
-                await (risen if challenges(run, proposal) else closed).send(proposal)
+            with _or_left(run, tokens, made):
+                proposal = noted(run, await evaluate(run, made))
+                if due(run, proposal):
+                    await aged.send(proposal)
+                else:
+                    await (risen if challenges(run, proposal) else closed).send(proposal)
 
 
-async def _repair_all(run: Run, proposals: Receive, risen: Send, closed: Send) -> None:
+async def _repair_all(
+    run: Run, tokens: trio.Semaphore, proposals: Receive, risen: Send, closed: Send
+) -> None:
     async with proposals, risen, closed:
         async for proposal in proposals:
-            repaired = await repair(run, proposal)
-            await (risen if challenges(run, repaired) else closed).send(repaired)
+            with _or_left(run, tokens, proposal):
+                repaired = await repair(run, proposal)
+                await (risen if challenges(run, repaired) else closed).send(repaired)
 
 
-async def _challenge_all(run: Run, proposals: Receive, closed: Send) -> None:
+async def _challenge_all(run: Run, tokens: trio.Semaphore, proposals: Receive, closed: Send) -> None:
     async with proposals, closed:
         async for proposal in proposals:
-            await challenge(run, proposal)
-            await closed.send(proposal)
+            with _or_left(run, tokens, proposal):
+                await challenge(run, proposal)
+                await closed.send(proposal)
 
 
 async def _admit_all(run: Run, tokens: trio.Semaphore, proposals: Receive) -> None:
@@ -189,6 +198,15 @@ async def _admit_all(run: Run, tokens: trio.Semaphore, proposals: Receive) -> No
         async for proposal in proposals:
             await admit(run, proposal)
             _drop(run, tokens, proposal)
+
+
+@contextmanager
+def _or_left(run: Run, tokens: trio.Semaphore, proposal: Proposal) -> Iterator[None]:
+    """Leave a proposal as the journal has it, for a later run, where no evaluation may begin any more."""
+    try:
+        yield
+    except Closed:
+        _drop(run, tokens, proposal)
 
 
 def _drop(run: Run, tokens: trio.Semaphore, proposal: Proposal) -> None:

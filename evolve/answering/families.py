@@ -9,7 +9,7 @@ import archives.lineage
 from archives.reader import Reader
 from archives.records import Candidate
 from evolve.answering.candidates import judgement
-from evolve.answers import Archive, Axis, ChampionEntry, Champions, Edge, Elite, Lineage, Node
+from evolve.answers import Archive, Axis, ChampionEntry, Champions, Edge, Elite, Lineage, Node, Refusal
 from evolve.derived import View, look
 
 
@@ -68,7 +68,12 @@ def champions(reader: Reader) -> Champions:
                 evidence=judgement(decision) if decision else None,
             )
         )
-    return Champions(champions=rows, challenges=len(decisions))
+    refused = [
+        Refusal(candidate=one.challenger, proposal=one.proposal, rule=one.rule, reason=one.reason)
+        for one in decisions.values()
+        if not one.promoted
+    ]
+    return Champions(champions=rows, challenges=len(decisions), refused=refused)
 
 
 def lineage(reader: Reader, candidate: str | None = None) -> Lineage:

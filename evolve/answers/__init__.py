@@ -36,7 +36,17 @@ from evolve.answers.campaigns import (
     Status,
 )
 from evolve.answers.candidates import Attempt, Best, Case, Diff, Judgement, Show
-from evolve.answers.families import Archive, Axis, ChampionEntry, Champions, Edge, Elite, Lineage, Node
+from evolve.answers.families import (
+    Archive,
+    Axis,
+    ChampionEntry,
+    Champions,
+    Edge,
+    Elite,
+    Lineage,
+    Node,
+    Refusal,
+)
 
 __all__ = [
     "ANSWERS",
@@ -67,6 +77,7 @@ __all__ = [
     "Node",
     "Part",
     "Ranked",
+    "Refusal",
     "Remark",
     "Removed",
     "Run",

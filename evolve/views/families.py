@@ -31,6 +31,8 @@ def lineage(console: Console, answer: Lineage, whole: bool = False) -> None:
     """
     shown = {node.candidate for node in answer.nodes} if whole else leading(answer)
     console.print(tree(answer, shown, console), overflow="ellipsis", no_wrap=True)
+    if any(edge.kind == "crossover" and edge.child in shown for edge in answer.edges):
+        console.print(Text("× second parent of a merge", style="dim"))
     hidden = len(answer.nodes) - len(shown)
     if hidden:
         which = "lead to no elite" if answer.candidate is None else "only inspired a step"

@@ -14,6 +14,7 @@ from evolve.answers import Campaigns, Champions, Evaluations, Ranked, Show, Stal
 from evolve.views.words import NOTHING, block, clean, line, number, seconds, short
 
 STATE_STYLES = {"running": "green", "dead": "bold red", "paused": "yellow"}
+_LAST_REFUSALS = 10
 _VERDICT_STYLES = {"failed": "red", "invalid": "red", "tampered": "bold red", "could_not_judge": "yellow"}
 
 
@@ -184,6 +185,9 @@ def champions(console: Console, answer: Champions) -> None:
         table.add_row(str(one.number), short(one.candidate), number(one.score), line(one.operator), line(why))
     console.print(table)
     console.print(Text(f"{answer.challenges} challenges in all", style="dim"))
+    for refusal in answer.refused[-_LAST_REFUSALS:]:
+        words = f"not promoted: {short(refusal.candidate)} (proposal {refusal.proposal}): {refusal.reason}"
+        console.print(line(words, limit=400), style="dim")
 
 
 def evaluations(console: Console, answer: Evaluations) -> None:
