@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import shutil
 import subprocess
@@ -45,12 +46,20 @@ def set_up(folder: Path) -> None:
     Raises:
         EvolveError: The folder holds something else.
     """
+    missing = [name for name in ("numpy", "scipy") if importlib.util.find_spec(name) is None]
+    if missing:
+        raise EvolveError(
+            f"the demo's evaluator needs {missing[0]}; install it: pip install 'evolve-campaigns[examples]'"
+        )
     if (folder / ".git").is_dir() and (folder / "packing.py").is_file():
         return
     if folder.exists() and any(folder.iterdir()):
         raise EvolveError(f"{folder} is not empty and not a demo; choose another with --folder")
     skip = shutil.ignore_patterns("__pycache__", "*.pyc")
     shutil.copytree(example("circle_packing"), folder, dirs_exist_ok=True, ignore=skip)
+    config = folder / "evolve.toml"
+    python = f"[evaluator]\npython = {json.dumps(sys.executable)}\n"
+    config.write_text(config.read_text(encoding="utf-8").replace("[evaluator]\n", python), encoding="utf-8")
     repository = Git(folder.resolve() / ".git", folder.resolve())
     repository.run("init", "-q", "-b", "main")
     repository.run("add", ".")
