@@ -32,6 +32,7 @@ from evolve.registry import model_pool, operators_for, policies_for, repairer_fo
 from evolve.run import Run, failed
 from evolve.stages.admit import admit, learn
 from evolve.stages.baseline import baseline
+from evolve.stages.challenge import gated
 from evolve.steering import take_up, watch_inbox
 from evolve.territory import editable
 
@@ -183,7 +184,7 @@ async def _assembled(
             if mending and models is not None:
                 run.repairer = repairer_for(config, models)
             run.refused = {decision.challenger for decision in reader.decisions()}
-            run.gated = sum(one.counted for one in reader.evaluations(purpose="gate"))
+            run.gated = gated(reader)
             _relearn(run)
             yield run
 

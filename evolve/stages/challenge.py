@@ -18,7 +18,9 @@ from dataclasses import replace
 
 from archives.crashpoints import reach
 from archives.errors import StoreError
+from archives.reader import Reader
 from archives.records import Champion, Decision, Evaluation, Event, Proposal, Purpose, Split
+from evolve.bench import Closed
 from evolve.promotion import (
     Gate,
     Guard,
@@ -47,6 +49,13 @@ def challenges(run: Run, proposal: Proposal) -> bool:
         return looks_better(run, proposal.candidate)
     room = run.gated <= GATE_SHARE * run.budget.spent.get("evaluations", 0)
     return room and not run.gating and contender(run) is not None
+
+
+def gated(reader: Reader) -> int:
+    """Evaluations that gates have had; one that was broken off does not stand in its own way."""
+    number = sum(decision.rule == "evalue" for decision in reader.decisions()) + 1
+    gates = reader.evaluations(purpose="gate")
+    return sum(one.counted and one.seed < SEEDS_PER_GATE * number for one in gates)
 
 
 def looks_better(run: Run, candidate: str) -> bool:
@@ -133,7 +142,11 @@ class Bout:
         )
 
     async def gate(self) -> Ruling:
-        """The e-value rule: fresh paired runs under seeds of their own until it is decided."""
+        """The e-value rule: fresh paired runs under seeds of their own until it is decided.
+
+        Raises:
+            Closed: Somebody stopped the run before it was.
+        """
         run, table = self.run, self.run.config.promotion
         decided = [d for d in run.reader.decisions() if d.rule == "evalue"]
         number = len(decided) + 1
@@ -145,6 +158,10 @@ class Bout:
             int(run.population.sign),
         )
         for turn in range(table.pairs):
+            if (
+                run.interrupted
+            ):  # hours of pairs are not what a person waits for; a later run goes on with them
+                raise Closed
             seed = SEEDS_PER_GATE * number + turn
             mine = await self._judge(self.challenger, "gate", seed)
             if mine is not None and mine.verdict in ("failed", "invalid", "tampered"):

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from caserun import alive, await_evaluations, environment, fingerprint
-from targets import READ_VALUE, evolve, repository
+from targets import READ_VALUE, config, evolve, patches, repository
 
 import evolve as api
 from archives.reader import Reader
@@ -250,6 +250,38 @@ def test_pause_drains_resume_goes_on_and_added_budget_holds_at_once(slow: Path) 
     log = (campaign.home / "logs" / "run.log").read_text()
     assert "Traceback" not in log
     assert "request: pause" in log
+
+
+NOISY = """import json, os, random, time
+time.sleep(0.2)
+seed = json.load(open(os.environ["EVOLVE_REQUEST"]))["seed"]
+value = float(open("value.txt").read())
+print(value + random.Random(f"{seed}/{value}").gauss(0, 0.5))
+"""
+
+
+def test_stop_breaks_a_gate_off_and_a_later_run_goes_on_with_its_pairs(tmp_path: Path) -> None:
+    repo = repository(tmp_path / "target", {"value.txt": "1.0\n", "evaluate.py": NOISY})
+    folder = patches(repo, "value.txt", {"better": "3.0\n"})
+    tables = config(promotion={"rule": "evalue"}, operators={"patches": {"folder": str(folder)}})
+    campaign = api.create(repo, tables)
+    background.start(campaign)
+
+    def gates() -> list[tuple[int, str, int]]:
+        with campaign.reader() as reader:
+            return [(e.id, e.candidate, e.seed) for e in reader.evaluations(purpose="gate")]
+
+    until(lambda: len(gates()) >= 3)
+    assert ask(campaign, "stop").done
+    assert background.wait(campaign, 60).state == "stopped"
+    before = gates()
+    assert campaign.best().candidate == campaign.show("base").candidate
+    assert campaign.run_sync().state == "finished"
+    assert gates()[: len(before)] == before
+    assert len({run[1:] for run in gates()}) == len(gates()) > len(before)
+    [decision] = campaign.best().evidence
+    assert decision.promoted
+    assert 2 * decision.numbers["pairs"] == len(gates())
 
 
 def test_stop_now_gives_up_what_is_in_flight_and_loses_nothing(tmp_path: Path) -> None:
