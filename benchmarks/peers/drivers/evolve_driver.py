@@ -1,0 +1,96 @@
+"""Evolve on the same task: a Git repository with the initial program, `edit` as the only operator.
+
+opts: evaluate=N -> evaluations at a time (default 2; as many as proposals where the evaluator takes time)
+      client=litellm -> the model is called through litellm instead of the direct client
+      propose=auto -> the engine finds the width
+      sandbox=auto -> evaluations behind walls; the log of the evaluator is then not written
+"""
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import common
+
+spec = common.load()
+t0 = time.time()
+sys.path.insert(0, os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")))
+import evolve
+
+t_import = time.time() - t0
+cpu_import = common.ru()["cpu_self"]
+
+EVALUATOR = '''"""Scores the program of a candidate."""
+import os, sys
+sys.path.insert(0, os.environ["BENCH_TASK_DIR"])
+from score import evaluate_code
+
+
+def evaluate(candidate_dir, request):
+    with open(f"{candidate_dir}/initial_program.py") as file:
+        score, error = evaluate_code(file.read())
+    return {"score": score, "feedback": error}
+'''
+
+
+def repository():
+    folder = os.path.join(spec["work_dir"], "ours", "target")
+    if spec["resume"]:
+        return folder
+    os.makedirs(folder)
+    shutil.copy(spec["initial_program"], folder)
+    with open(os.path.join(folder, "evaluate.py"), "w") as file:
+        file.write(EVALUATOR)
+    for command in (["init", "-q", "-b", "main"], ["add", "."],
+                    ["-c", "user.name=b", "-c", "user.email=b@localhost", "commit", "-q", "-m", "base"]):
+        subprocess.run(["git", *command], cwd=folder, check=True)
+    return folder
+
+
+def configuration():
+    o, W = spec["opts"], spec["workers"]
+    evaluate = int(o.get("evaluate", W if spec["eval_sleep"] and W else 2))
+    model = "hosted_vllm/fake-edit" if o.get("client") == "litellm" else "fake-edit"
+    return {
+        "campaign": {"name": "bench", "seed": spec["seed"], "goal": "Maximise the sum of the six radii."},
+        "artifact": {"include": ["initial_program.py"]},
+        "evaluator": {"function": "evaluate.py:evaluate", "sandbox": o.get("sandbox", "none"),
+                      "env": ["BENCH_EVAL_LOG", "BENCH_EVAL_SLEEP", "BENCH_TASK_DIR"]},
+        "operators": {"edit": 1.0},
+        "models": {"pool": [{"model": model, "api_base": spec["base_url"]}]},
+        "workers": {"propose": "auto" if o.get("propose") == "auto" or not W else W, "evaluate": evaluate},
+        "promotion": {"rule": "strict"},
+        "budget": {"proposals": spec["proposals"]},
+    }
+
+
+def main():
+    folder = repository()
+    campaign = evolve.open(folder) if spec["resume"] else evolve.create(folder, configuration())
+    before = None
+    if spec["resume"]:
+        with campaign.reader() as reader:
+            before = reader.counts().evaluations - 1
+    ending = campaign.run_sync(lambda kind, what: None)
+    with campaign.reader() as reader:
+        counts = reader.counts()
+        proposals = list(reader.proposals())
+        base = reader.setting("base")
+        champion = reader.champion().candidate
+        depth, one = 0, reader.candidate(champion)
+        while one.parents:
+            depth, one = depth + 1, reader.candidate(one.parents[0])
+        best = next(e.score for e in reader.evaluations(candidate=champion) if e.score is not None)
+        fates = {}
+        for proposal in proposals:
+            fates[proposal.outcome] = fates.get(proposal.outcome, 0) + 1
+    common.done(spec, proposals_done=sum(1 for p in proposals if p.state == "done"), best=best, t_import=t_import,
+                cpu_import=cpu_import, workers=spec["workers"], persisted_at_resume=before, ending=ending.reason,
+                champion_depth=depth, seed_parents=sum(1 for p in proposals if p.parent == base) / max(1, len(proposals)),
+                evaluations=counts.evaluations, outcomes=fates)
+
+
+if __name__ == "__main__":
+    main()
