@@ -15,8 +15,8 @@ changes between selection and admission, so nothing ever is.
 *What can be done.* `accept` judges it as it is. `discard` saves the evaluation and loses the idea. `update`
 takes the difference to the parent and merges it onto the successor, three ways, by Git and then by words; no
 model is asked. Where both sides changed the same place, the change is judged as it was made: that costs one
-evaluation and keeps what is different. Dropping it instead won nothing at equal proposals
-(`benchmarks/staleness.py`). `repair` asks a model in these cases, and where the merged change does not help.
+evaluation and keeps what is different. `repair` asks a model in these cases, and where the merged change
+does not help. Which of them wins has not been measured yet, so the default is the plainest, `accept`.
 
 *Twice.* It is checked when a proposal leaves its operator, where rebasing costs nothing, and again when its
 candidate has been judged: if the change helped its parent, which has a successor by then, the same change on
