@@ -20,6 +20,7 @@ from typing import Generic, Protocol, TypeVar
 
 import pygit2
 
+from archives import syntax
 from archives.binning import Axis
 
 DEFAULT_AXES = (Axis("lines", bins=8), Axis("distance", bins=8))
@@ -210,7 +211,7 @@ def _ast_nodes(data: bytes) -> int:
         # The parser warns about odd escapes in a candidate; the filter is global, hence the lock.
         with _warnings_lock, warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tree = ast.parse(data)
+            tree = syntax.parse(data)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return 0
     return sum(1 for _ in ast.walk(tree))

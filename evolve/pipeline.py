@@ -36,6 +36,14 @@ Send = trio.MemorySendChannel[Proposal]
 Receive = trio.MemoryReceiveChannel[Proposal]
 
 
+def in_flight(proposers: int, evaluators: int) -> int:
+    """Proposals that may be in flight: each worker's own, and some that wait.
+
+    Those that wait between the stages keep the model busy while evaluations that came in a burst are done.
+    """
+    return proposers + evaluators - 1 + (min(proposers, evaluators) - 1) // 2
+
+
 async def pipeline(run: Run, proposers: int, evaluators: int, unfinished: Sequence[Proposal]) -> None:
     """Run until a budget is used up, the operators are, or somebody stops it; then drain.
 
@@ -45,7 +53,7 @@ async def pipeline(run: Run, proposers: int, evaluators: int, unfinished: Sequen
         evaluators: Evaluations at a time.
         unfinished: Proposals an earlier run left behind, by number.
     """
-    width = proposers + evaluators - 1
+    width = in_flight(proposers, evaluators)
     tokens = trio.Semaphore(width)
     selected, to_propose = trio.open_memory_channel[Proposal](width)
     made, to_evaluate = trio.open_memory_channel[Proposal](width)

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
+from archives import syntax
 from archives.records import Candidate
 from evolve.operators.base import Draft, Order, Refused, Source, Stateless
 from evolve.operators.literals import MAX_BYTES, blocks
@@ -113,8 +114,8 @@ def acceptable(old: bytes, new: bytes) -> bool:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tree = ast.parse(new)
-            compile(tree, "mutated", "exec", dont_inherit=True)
+            tree = syntax.parse(new)
+            compile(new, "mutated", "exec", dont_inherit=True)
             return ast.dump(tree) != _meaning(old)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
@@ -122,7 +123,7 @@ def acceptable(old: bytes, new: bytes) -> bool:
 
 @lru_cache(maxsize=16)
 def _meaning(text: bytes) -> str:
-    return ast.dump(ast.parse(text))
+    return ast.dump(syntax.parse(text))
 
 
 def _edit(tree: SyntaxTree, stock: list[Any], draw: random.Random) -> tuple[str, list[str]] | None:

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from archives import syntax
 from evolve.operators.literals import MAX_MAGNITUDE, Literal
 
 _STRUCTURAL_CALLS = frozenset({"range", "enumerate", "islice", "sum", "round", "next", "exit", "zeros"})
@@ -32,7 +33,7 @@ def scan(path: str, data: bytes) -> list[Literal]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tree = ast.parse(body.decode())
+            tree = syntax.parse(body.decode())
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
     starts = [0, *(match.end() for match in _LINE_ENDS.finditer(body))]
