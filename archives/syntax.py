@@ -1,7 +1,8 @@
 """Parsing Python source, from any thread.
 
-CPython up to 3.11 counts the depth of the tree it builds in one place for all threads: two threads that parse at
-once can make `ast.parse` raise "SystemError: AST constructor recursion depth mismatch". So one parses at a time.
+CPython up to 3.11 counts the depth of the tree it builds in one place for all threads: two threads that
+parse at once can make `ast.parse` raise "SystemError: AST constructor recursion depth mismatch". So one
+parses at a time.
 """
 
 from __future__ import annotations
