@@ -145,7 +145,7 @@ def default_loop(bench: Bench) -> None:
     ours = bench.median("ours", "sync", 256, 32, 1.0)
     rows = [("ours, 32", ours)]
     if "gepa" in bench.systems:
-        gepa = bench.median("gepa", "sync", 24 if bench.quick else 64, 0, 1.0)
+        gepa = bench.median("gepa", "sync", 64, 0, 1.0)
         rows.append(("gepa, 1", gepa))
         ratio = ours.get("props_per_s_active", 0) / gepa.get("props_per_s_active", float("inf"))
     show(rows, USUAL)
