@@ -1,0 +1,169 @@
+"""Overtaken changes carried over: both survive, the ancestry says so, and a kill in between loses nothing."""
+
+from __future__ import annotations
+
+import signal
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+from caserun import fingerprint, git
+from scripted_server import says, server
+from targets import config, patches, repository
+from test_crash import Target, gone
+
+import evolve as api
+from archives.lineage import Edge, Lineage
+
+EVALUATE = """import time
+values = [float(open(f"p{n}.txt").read()) for n in range(2)]
+time.sleep(1.5 if values[1] else 0)
+print(sum(values))
+"""
+
+
+def two_patches(repo: Path) -> Path:
+    """Changes of two files, each against the base."""
+    folder = patches(repo, "p0.txt", {"a": "1\n"})
+    (repo / "p1.txt").write_text("2\n", encoding="utf-8")
+    (folder / "002-b.patch").write_text(git(repo, "diff", "HEAD"), encoding="utf-8")
+    git(repo, "checkout", "-q", "p1.txt")
+    return folder
+
+
+def both(folder: Path, staleness: str) -> Any:
+    """Two changes in flight at a time, the second one judged when the first is champion already."""
+    repo = repository(folder, {"p0.txt": "0\n", "p1.txt": "0\n", "evaluate.py": EVALUATE})
+    campaign = api.create(
+        repo,
+        config(
+            artifact={"include": ["p*.txt"]},
+            workers={"propose": 2, "evaluate": 2},
+            operators={"patches": {"folder": str(two_patches(repo))}},
+            search={"staleness": staleness},
+        ),
+    )
+    assert campaign.run_sync().state == "finished"
+    return campaign
+
+
+def test_an_overtaken_change_is_put_onto_the_champion_and_both_survive(tmp_path: Path) -> None:
+    campaign = both(tmp_path / "target", "update")
+    assert campaign.best().score == 3.0
+    with campaign.reader() as reader:
+        candidates = {one.summary: one for one in reader.candidates() if one.rebased_from is None}
+        champion = reader.candidate(campaign.best().candidate)
+        proposals = list(reader.proposals())
+        graph = Lineage(reader.candidates(), proposals)
+    assert champion is not None
+    a, b = candidates["patch a"], candidates["patch b"]
+    assert (champion.parents, champion.rebased_from) == ((a.id,), b.id)
+    assert Edge(b.id, champion.id, "repaired") in graph.edges(champion.id)
+    [moved] = [one for one in proposals if one.candidate == champion.id]
+    assert (moved.stale, moved.gain) == ("updated", 2.0)
+    body = git(campaign.home / "store.git", "show", "-s", "--format=%B%n%P", champion.commit)
+    assert f"Evolve-Rebased-From: {b.commit}\n" in body
+    assert body.strip().endswith(a.commit)
+
+
+def test_accepted_work_is_left_as_it_is(tmp_path: Path) -> None:
+    campaign = both(tmp_path / "target", "accept")
+    assert campaign.best().score == 2.0
+    with campaign.reader() as reader:
+        assert reader.rebased() == {}
+        assert reader.stale()["accepted"].proposals == 1
+
+
+REPLY = """Take the larger step.
+
+p0.txt
+<<<<<<< SEARCH
+1
+=======
+5
+>>>>>>> REPLACE
+"""
+
+
+def test_a_model_is_asked_where_both_changed_the_same_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge = "import time\nvalue = float(open('p0.txt').read())\n"
+    judge += "time.sleep(1.5 if value == 2 else 0)\nprint(value)\n"
+    repo = repository(tmp_path / "target", {"p0.txt": "0\n", "evaluate.py": judge})
+    folder = patches(repo, "p0.txt", {"a": "1\n", "b": "2\n"})
+    monkeypatch.setenv("SCRIPTED_KEY", "k")
+    with server(lambda number: says(REPLY)) as seen:
+        pool = [{"model": "openai/scripted", "api_base": seen.base, "api_key_env": "SCRIPTED_KEY"}]
+        campaign = api.create(
+            repo,
+            config(
+                artifact={"include": ["p*.txt"]},
+                workers={"propose": 2, "evaluate": 2},
+                operators={"patches": {"folder": str(folder)}},
+                search={"staleness": "repair"},
+                models={"pool": pool},
+            ),
+        )
+        assert campaign.run_sync().state == "finished"
+        [asked] = seen.bodies
+    assert "could not be merged" in asked["messages"][1]["content"]
+    assert campaign.best().score == 5.0
+    with campaign.reader() as reader:
+        champion = reader.candidate(campaign.best().candidate)
+        assert champion is not None
+        assert champion.operator == "repair"
+        assert champion.rebased_from is not None
+        assert reader.stale()["repaired"].promoted == 1
+        assert [call.operator for call in reader.calls()] == ["repair"]
+
+
+TOML = """[campaign]
+name = "killed"
+[artifact]
+include = ["p*.txt"]
+[evaluator]
+command = "python evaluate.py"
+[workers]
+propose = 2
+evaluate = 2
+[operators.patches]
+folder = "{folder}"
+[promotion]
+rule = "strict"
+[search]
+staleness = "update"
+"""
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Target:
+    repo = repository(tmp_path / "target", {"p0.txt": "0\n", "p1.txt": "0\n", "evaluate.py": EVALUATE})
+    folder = two_patches(repo)
+    (repo / "evolve.toml").write_text(TOML.format(folder=folder), encoding="utf-8")
+    return Target(repo, fingerprint(repo))
+
+
+@pytest.mark.parametrize("point", ["repair.committed", "repair.recorded"])
+def test_killed_while_a_change_is_carried_over(target: Target, point: str, tmp_path: Path) -> None:
+    log = tmp_path / "fired"
+    process = target.start("run", EVOLVE_CRASH_AT=point, EVOLVE_CRASH_LOG=str(log))
+    assert process.wait(120) == -signal.SIGKILL
+    assert log.read_text() == f"{point}\n"
+    assert gone(str(target.repo))
+    before = target.acknowledged()
+    assert len(before) == 3
+    assert target.start("run").wait(120) == 0
+    after = target.acknowledged()
+    assert after[: len(before)] == before
+    assert len({(e["candidate"], e["seed"]) for e in after}) == len(after) == 4
+    status = target.ask("status")
+    assert (status["state"], status["in_flight"], status["best_score"]) == ("finished", 0, 3.0)
+    assert status["staleness"]["fates"]["updated"] == {"proposals": 1, "improved": 1, "promoted": 1}
+    assert [bool(e["rebased_from"]) for e in after] == [False, False, False, True]
+    with sqlite3.connect(target.home / "campaign.db") as database:
+        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    assert git(target.home / "store.git", "fsck", "--strict", "--no-dangling") == ""
+    assert fingerprint(target.repo) == target.before
+    assert gone(str(target.repo))
