@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from archives.grid import Axis, Grid
+from archives.grid import Axis
 from archives.reader import Reader
 from archives.records import Candidate, Evaluation, Verdict
 from evolve.population import Population
@@ -97,8 +97,3 @@ def _noting(evaluations: Iterable[Evaluation], verdicts: dict[str, Verdict]) -> 
         if verdicts.get(evaluation.candidate) != "judged":
             verdicts[evaluation.candidate] = evaluation.verdict
         yield evaluation
-
-
-def rebuild_grid(reader: Reader) -> Grid:
-    """Rebuild the archive from the journal."""
-    return look(reader).population.grid

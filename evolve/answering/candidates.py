@@ -111,6 +111,7 @@ def judgement(decision: Decision) -> Judgement:
         decision=decision.id,
         challenger=decision.challenger,
         champion=decision.champion,
+        proposal=decision.proposal,
         promoted=decision.promoted,
         rule=decision.rule,
         reason=decision.reason,

@@ -9,7 +9,7 @@ import archives.lineage
 from archives.reader import Reader
 from archives.records import Candidate
 from evolve.answering.candidates import judgement
-from evolve.answers import Archive, Axis, ChampionEntry, Champions, Edge, Elite, Lineage, Node, Refusal
+from evolve.answers import Archive, Axis, ChampionEntry, Champions, Edge, Elite, Lineage, Node
 from evolve.derived import View, look
 
 
@@ -68,11 +68,7 @@ def champions(reader: Reader) -> Champions:
                 evidence=judgement(decision) if decision else None,
             )
         )
-    refused = [
-        Refusal(candidate=one.challenger, proposal=one.proposal, rule=one.rule, reason=one.reason)
-        for one in decisions.values()
-        if not one.promoted
-    ]
+    refused = [judgement(one) for one in decisions.values() if not one.promoted]
     return Champions(champions=rows, challenges=len(decisions), refused=refused)
 
 

@@ -45,7 +45,6 @@ from evolve.answers.families import (
     Elite,
     Lineage,
     Node,
-    Refusal,
 )
 
 __all__ = [
@@ -77,7 +76,6 @@ __all__ = [
     "Node",
     "Part",
     "Ranked",
-    "Refusal",
     "Remark",
     "Removed",
     "Run",

@@ -26,6 +26,8 @@ class Judgement(Part):
     """Candidate that asked."""
     champion: str
     """Champion it was compared with."""
+    proposal: int
+    """Proposal that made the challenger."""
     promoted: bool
     """Whether it became champion."""
     rule: str

@@ -125,19 +125,6 @@ class ChampionEntry(Part):
     """The decision that promoted it."""
 
 
-class Refusal(Part):
-    """A challenger that did not become champion."""
-
-    candidate: str
-    """Id of the candidate."""
-    proposal: int
-    """Proposal that made it."""
-    rule: str
-    """Rule that decided."""
-    reason: str
-    """Why, in one line."""
-
-
 class Champions(Answer):
     """`evolve champions`: every champion, in order."""
 
@@ -145,5 +132,5 @@ class Champions(Answer):
     """The champions, the base first."""
     challenges: int
     """Decisions so far, promotions and refusals."""
-    refused: list[Refusal]
+    refused: list[Judgement]
     """Challengers that did not become champion, in the order of the decisions."""

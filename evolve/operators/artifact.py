@@ -58,7 +58,6 @@ class Artifacts:
     def __init__(self) -> None:
         self._numbers: OrderedDict[tuple[str, str], _Numbers] = OrderedDict()
         self._artifacts: OrderedDict[str, Artifact] = OrderedDict()
-        self._skeletons: OrderedDict[tuple[tuple[str, bytes], ...], str] = OrderedDict()
         self._editable: dict[str, bool] = {}
 
     def of_tree(self, source: Source, tree: str) -> Artifact:

@@ -110,20 +110,28 @@ class Edit(Stateless):
             raise
 
     def _prompt(self, order: Order, source: Source) -> list[Message]:
-        files = editable_files(order, source, self._size * 2 // 3)
+        task = self._task(order, source, self._size * 2 // 3)
+        inspirations = inspirations_section(order.inspirations, order, source, self._size // 6)
+        return conversation(render("edit.user", inspirations=inspirations, **task))
+
+    def _task(self, order: Order, source: Source, size: int) -> dict[str, str]:
+        """What a prompt says of the task; `size` is the most characters that files take."""
+        files = editable_files(order, source, size)
         if not files.shown:
             raise Refused("no editable file is a text that fits into a prompt")
-        user = render(
-            "edit.user",
-            goal=order.goal.strip() or f'improve the objective "{self._objective}"',
-            files=files_section(files),
-            left_out=left_out_section(files),
-            verdict=verdict_section(order, self._objective, self._direction, self._size // 6),
-            inspirations=inspirations_section(order.inspirations, order, source, self._size // 6),
-            direction=self._direction,
-            objective=self._objective,
-        )
-        return [{"role": "system", "content": render("edit.system")}, {"role": "user", "content": user}]
+        return {
+            "goal": order.goal.strip() or f'improve the objective "{self._objective}"',
+            "files": files_section(files),
+            "left_out": left_out_section(files),
+            "verdict": verdict_section(order, self._objective, self._direction, self._size // 6),
+            "direction": self._direction,
+            "objective": self._objective,
+        }
+
+
+def conversation(user: str) -> list[Message]:
+    """The opening of a conversation in which a model is asked for a change."""
+    return [{"role": "system", "content": render("edit.system")}, {"role": "user", "content": user}]
 
 
 def _draft(reply: Reply, calls: tuple[Call, ...], order: Order, source: Source) -> Draft:

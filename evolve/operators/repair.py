@@ -10,10 +10,9 @@ from collections.abc import Sequence
 
 import trio
 
-from evolve.operators.base import Draft, Order, Overtaken, Refused, Source
-from evolve.operators.edit import Edit, Message
+from evolve.operators.base import Draft, Order, Overtaken, Source
+from evolve.operators.edit import Edit, Message, conversation
 from evolve.prompts import quoted, render
-from evolve.prompts.context import editable_files, files_section, left_out_section, verdict_section
 from evolve.quoting import one_line, plain, shorten
 
 
@@ -33,23 +32,15 @@ class Repair(Edit):
         return await self._converse(messages, order, source)
 
     def _both_sides(self, order: Order, change: Overtaken, source: Source) -> Sequence[Message]:
-        files = editable_files(order, source, self._size // 2)
-        if not files.shown:
-            raise Refused("no editable file is a text that fits into a prompt")
         user = render(
             "repair.user",
-            goal=order.goal.strip() or f'improve the objective "{self._objective}"',
-            files=files_section(files),
-            left_out=left_out_section(files),
-            verdict=verdict_section(order, self._objective, self._direction, self._size // 6),
             accepted=self._difference(source, change.origin, order.parent.id, "what is there now"),
             change=self._difference(source, change.origin, change.tree, one_line(change.summary)),
             gain="not judged there" if change.gain is None else f"it won {change.gain:.6g} there",
             situation=_situation(change),
-            objective=self._objective,
-            direction=self._direction,
+            **self._task(order, source, self._size // 2),
         )
-        return [{"role": "system", "content": render("edit.system")}, {"role": "user", "content": user}]
+        return conversation(user)
 
     def _difference(self, source: Source, old: str, new: str, title: str) -> str:
         if old == new:

@@ -128,11 +128,6 @@ class Place:
     names: tuple[dict[str, int], ...]
     order: int
 
-    @property
-    def nesting(self) -> str:
-        """Type of the node above."""
-        return type(self.way[-1].node).__name__ if self.way else ""
-
 
 class SyntaxTree:
     """A parsed module and its places."""

@@ -186,7 +186,7 @@ def champions(console: Console, answer: Champions) -> None:
     console.print(table)
     console.print(Text(f"{answer.challenges} challenges in all", style="dim"))
     for refusal in answer.refused[-_LAST_REFUSALS:]:
-        words = f"not promoted: {short(refusal.candidate)} (proposal {refusal.proposal}): {refusal.reason}"
+        words = f"not promoted: {short(refusal.challenger)} (proposal {refusal.proposal}): {refusal.reason}"
         console.print(line(words, limit=400), style="dim")
 
 

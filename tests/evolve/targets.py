@@ -10,6 +10,16 @@ from typing import Any
 from caserun import environment, git
 
 READ_VALUE = 'with open("value.txt", encoding="utf-8") as file:\n    print(float(file.read()))\n'
+TOML = """[artifact]
+include = ["value.txt"]
+[evaluator]
+command = "python evaluate.py"
+[promotion]
+rule = "strict"
+[budget]
+evaluations = {evaluations}
+"""
+"""A configuration for `value.txt`; `evaluations` is its budget."""
 
 
 def repository(folder: Path, files: Mapping[str, str]) -> Path:

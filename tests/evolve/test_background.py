@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from caserun import alive, await_evaluations, environment, fingerprint
-from targets import READ_VALUE, config, evolve, patches, repository
+from targets import READ_VALUE, TOML, config, evolve, patches, repository
 
 import evolve as api
 from archives.reader import Reader
@@ -26,15 +26,6 @@ from evolve.inbox import NoAnswer, Request, post
 from evolve.steering import ask
 
 SLOW = "import time\ntime.sleep(0.3)\n" + READ_VALUE
-TOML = """[artifact]
-include = ["value.txt"]
-[evaluator]
-command = "python evaluate.py"
-[promotion]
-rule = "strict"
-[budget]
-evaluations = {evaluations}
-"""
 STARTS = 20 if os.environ.get("EVOLVE_TORTURE") else 6
 
 

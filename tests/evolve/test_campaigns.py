@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from caserun import alive, await_evaluations, environment, fingerprint, git
-from targets import READ_VALUE, config, evolve, patches, repository
+from targets import READ_VALUE, TOML, config, evolve, patches, repository
 
 import evolve as api
 from archives.records import Decision
@@ -150,15 +150,6 @@ def test_a_base_that_cannot_be_judged_ends_the_run_with_the_reason(tmp_path: Pat
 
 
 SLOW = "import time\ntime.sleep(0.4)\n" + READ_VALUE
-TOML = """[artifact]
-include = ["value.txt"]
-[evaluator]
-command = "python evaluate.py"
-[promotion]
-rule = "strict"
-[budget]
-evaluations = {evaluations}
-"""
 
 
 @pytest.fixture
