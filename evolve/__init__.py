@@ -57,8 +57,8 @@ def create(
         ConfigError: The configuration is wrong, does not fit the repository, or the campaign exists.
         RepositoryError: The repository cannot be used.
     """
-    from evolve import campaign
     from evolve import config as configuration
+    from evolve.creation import create_campaign
 
     start = Path(repository)
     loaded = (
@@ -66,7 +66,7 @@ def create(
         if isinstance(config, Mapping)
         else configuration.load(Path(config))
     )
-    return campaign.create_campaign(start, loaded, None if home is None else Path(home))
+    return create_campaign(start, loaded, None if home is None else Path(home))
 
 
 def open(repository: str | Path, name: str | None = None, *, home: str | Path | None = None) -> Campaign:
@@ -80,7 +80,7 @@ def open(repository: str | Path, name: str | None = None, *, home: str | Path | 
     Raises:
         EvolveError: There is none.
     """
-    from evolve.campaign import open_campaign
+    from evolve.lookup import open_campaign
 
     return open_campaign(Path(repository), name, None if home is None else Path(home))
 

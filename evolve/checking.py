@@ -16,11 +16,13 @@ from evaluators.contract import Outcome, Request
 from evaluators.sandbox import probe
 from evolve import config as configuration
 from evolve.answers import Check, Remark, SandboxFacts
-from evolve.campaign import Campaign, create_campaign, locate
+from evolve.campaign import Campaign
 from evolve.config import Config
+from evolve.creation import create_campaign
 from evolve.engine import evaluators_width
 from evolve.environment import environment_findings
 from evolve.judge import bench, evaluator_spec, prepared
+from evolve.lookup import locate
 from evolve.promotion import looks_noisy
 from evolve.registry import model_pool, usable
 from evolve.removal import remove_tree

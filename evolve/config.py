@@ -5,8 +5,6 @@ The string under each field is its documentation; the reference page is generate
 
 from __future__ import annotations
 
-import difflib
-import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,40 +19,16 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
-from pydantic_core import ErrorDetails
 
 from archives.errors import ConfigError
+from evolve.mistakes import explain
+from evolve.quantities import seconds, size
 
 FILE_NAME = "evolve.toml"
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}"
 """What a campaign may be called."""
-_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
-_SIZES = {"": 1, "b": 1, "k": 10**3, "kb": 10**3, "kib": 2**10, "m": 10**6, "mb": 10**6, "mib": 2**20}
-_SIZES |= {"g": 10**9, "gb": 10**9, "gib": 2**30, "t": 10**12, "tb": 10**12, "tib": 2**40}
-
-
-def _quantity(value: Any, units: Mapping[str, float], bare: str, example: str) -> Any:
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise ValueError(f"expected {example}")
-    if isinstance(value, int | float):
-        return value * units[bare]
-    found = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([A-Za-z]*)\s*", value)
-    unit = found[2].lower() if found else ""
-    if not found or (unit or bare) not in units:
-        raise ValueError(f"expected {example}")
-    return float(found[1]) * units[unit or bare]
-
-
-def _seconds(value: Any) -> Any:
-    return _quantity(value, _UNITS, "s", 'seconds or a text such as "90s", "10m", "2h"')
-
-
-def _bytes(value: Any) -> Any:
-    return int(_quantity(value, _SIZES, "", 'bytes or a text such as "512MiB", "2GiB"'))
-
-
-Seconds = Annotated[float, BeforeValidator(_seconds), Field(gt=0)]
-Bytes = Annotated[int, BeforeValidator(_bytes), Field(ge=2**20)]
+Seconds = Annotated[float, BeforeValidator(seconds), Field(gt=0)]
+Bytes = Annotated[int, BeforeValidator(size), Field(ge=2**20)]
 Width = Annotated[int, Field(ge=1, le=1024)] | Literal["auto"]
 
 
@@ -374,63 +348,4 @@ def parse(data: Mapping[str, Any], where: str = FILE_NAME) -> Config:
     try:
         return Config.model_validate(data)
     except ValidationError as error:
-        raise ConfigError(f"{where}: {_explain(error)}") from None
-
-
-def _explain(error: ValidationError) -> str:
-    problems = error.errors(include_url=False)
-    first = next((p for p in problems if p["type"] == "extra_forbidden"), problems[0])
-    location = _real_keys(first["loc"])
-    key = ".".join(str(part) for part in location)
-    if first["type"] == "extra_forbidden":
-        known = _known_keys(location[:-1])
-        near = difflib.get_close_matches(str(location[-1]), known, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]}?" if near else f"known keys: {', '.join(known)}"
-        return f"{key}: unknown key (it is {_shorten(first['input'])}); {hint}"
-    if first["type"] == "missing":
-        return f"{key}: missing; it has to be given"
-    text = _plain(first)
-    value = first.get("input")
-    shown = "" if isinstance(value, Mapping | BaseModel) else f" (it is {_shorten(value)})"
-    near = difflib.get_close_matches(str(value), re.findall(r"'([^']*)'", text), n=1, cutoff=0.5)
-    return f"{key}: {text[0].lower() + text[1:]}{shown}" + (f"; did you mean {near[0]}?" if near else "")
-
-
-def _plain(problem: ErrorDetails) -> str:
-    """A problem without the words of the library."""
-    if problem["type"] == "string_pattern_mismatch":
-        named = "name" in problem["loc"]
-        return "use letters, digits, '.', '_' and '-'" if named else "it is not of the form that is needed"
-    if problem["type"] in ("too_short", "string_too_short"):
-        return "must not be empty"
-    return problem["msg"].removeprefix("Value error, ")
-
-
-def _real_keys(location: tuple[int | str, ...]) -> list[int | str]:
-    """Drops what pydantic adds to a location for the branches of a union."""
-    kept: list[int | str] = []
-    for place, part in enumerate(location):
-        if place < 2 or isinstance(part, int) or re.fullmatch(r"[A-Za-z_]\w*", part):
-            kept.append(part)
-    return kept if len(kept) < 3 or kept[-1] not in ("int", "bool", "str", "float") else kept[:-1]
-
-
-def _shorten(value: Any) -> str:
-    text = repr(value).replace("\n", " ")
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
-def _known_keys(location: list[Any]) -> list[str]:
-    table: Any = Config
-    for part in location:
-        if isinstance(part, int):
-            continue
-        annotation = table.model_fields[part].annotation
-        table = next(t for t in _models_in(annotation))
-    return list(table.model_fields)
-
-
-def _models_in(annotation: Any) -> list[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return [annotation]
-    return [found for part in getattr(annotation, "__args__", ()) for found in _models_in(part)]
+        raise ConfigError(f"{where}: {explain(error, Config)}") from None

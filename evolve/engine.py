@@ -18,9 +18,10 @@ from archives.journal import Journal
 from archives.reader import Reader
 from archives.records import Event, Proposal, Setting
 from evolve.budget import Budget, extended
-from evolve.campaign import Campaign, changeable_facts
+from evolve.campaign import Campaign
 from evolve.choice import Choice
 from evolve.config import Config
+from evolve.creation import changeable_facts
 from evolve.interrupts import Interrupts, interrupts
 from evolve.judge import bench, evaluator_spec, prepared
 from evolve.models import Gateway

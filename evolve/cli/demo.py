@@ -44,7 +44,8 @@ def demo(target: Path, seed: int | None) -> int:
 
 def _campaign(folder: Path, seed: int | None) -> Campaign:
     from evolve import config
-    from evolve.campaign import create_campaign, list_campaigns, prepare
+    from evolve.creation import create_campaign
+    from evolve.lookup import list_campaigns, prepare
 
     if seed is None:
         return prepare(folder)

@@ -37,7 +37,7 @@ def print_json(answer: Answer) -> None:
 def list_(place: Place, as_json: bool) -> None:
     """List the campaigns of this repository, the newest first."""
     from evolve.answers import Campaigns
-    from evolve.campaign import survey_campaigns
+    from evolve.lookup import survey_campaigns
 
     sound, damaged = survey_campaigns(place.start, place.home)
     broken = [_unreadable(one.name, str(one.home), one.reason) for one in damaged]

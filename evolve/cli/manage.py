@@ -76,7 +76,7 @@ def _write_patch(store: Store, base: Candidate, candidate: Candidate, target: st
 def remove(place: Place, yes: bool, as_json: bool) -> None:
     """Delete a campaign: its journal, its store, everything it made. Exported branches stay."""
     from evolve import answers
-    from evolve.campaign import layout_of
+    from evolve.lookup import layout_of
     from evolve.ownership import owner
     from evolve.removal import remove_tree
 

@@ -40,7 +40,7 @@ class Place:
         Raises:
             EvolveError: There is none.
         """
-        from evolve.campaign import open_campaign
+        from evolve.lookup import open_campaign
 
         return open_campaign(self.start, self.campaign, self.home)
 

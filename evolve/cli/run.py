@@ -27,7 +27,7 @@ def run(place: Place, detach: bool) -> int:
     One Ctrl-C finishes what is in flight and stops; a second one stops at once. Nothing finished is lost
     either way, and `evolve run` or `evolve resume` goes on.
     """
-    from evolve.campaign import prepare
+    from evolve.lookup import prepare
 
     campaign = prepare(place.start, place.campaign, place.home)
     return launch(campaign) if detach else conduct(campaign)
@@ -38,7 +38,7 @@ def run(place: Place, detach: bool) -> int:
 @click.pass_obj
 def resume(place: Place, detach: bool) -> int:
     """Go on with a campaign that was paused, was stopped or died; with no name, the newest."""
-    from evolve.campaign import reopen
+    from evolve.lookup import reopen
 
     campaign = reopen(place.start, place.campaign, place.home)
     if unpause(campaign):

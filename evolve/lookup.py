@@ -1,0 +1,187 @@
+"""Finding campaigns: the configuration of a folder, the campaigns of a repository, the one to run."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from archives.errors import ConfigError, EvolveError
+from archives.reader import Reader
+from archives.repository import Repository
+from evolve import config as configuration
+from evolve.campaign import Campaign
+from evolve.config import Config
+from evolve.creation import create_campaign, default_name
+from evolve.layout import Layout, campaigns_folder
+
+# What decides what a result means; the rest of evolve.toml may change between two runs.
+IDENTITY = ("artifact", "evaluator", "holdout", "promotion")
+
+
+def find_config(start: Path, root: Path) -> Path:
+    """The nearest evolve.toml from a folder up to the repository's root.
+
+    Raises:
+        ConfigError: There is none.
+    """
+    folder = start.resolve()
+    for place in [folder, *folder.parents]:
+        if (place / configuration.FILE_NAME).is_file():
+            return place / configuration.FILE_NAME
+        if place == root.resolve():
+            break
+    raise ConfigError(f"no {configuration.FILE_NAME} in {folder} or above it; `evolve init` writes one")
+
+
+def locate(start: Path, repository: Repository) -> tuple[Path, str]:
+    """The configuration file that holds for a folder, and its folder inside the repository ("" or "…/")."""
+    path = find_config(start, repository.root)
+    prefix = os.path.relpath(path.parent.resolve(), repository.root.resolve()).replace(os.sep, "/")
+    return path, "" if prefix == "." else prefix + "/"
+
+
+def open_campaign(start: Path, name: str | None = None, home: Path | None = None) -> Campaign:
+    """Open an existing campaign.
+
+    Args:
+        start: A folder in the repository.
+        name: Its name; the newest one if None.
+        home: Folder of the campaigns, if it is not in the repository.
+
+    Raises:
+        EvolveError: There is none.
+    """
+    found, damaged = survey_campaigns(start, home)
+    for one in damaged:
+        if one.name == name:
+            raise EvolveError(
+                f"campaign {one.name} in {one.home} is damaged: {one.reason}; "
+                f"`evolve remove --campaign {one.name}` removes it"
+            )
+    if name is not None:
+        found = [campaign for campaign in found if campaign.name == name]
+    if not found:
+        what = f"no campaign {name}" if name else "no campaign yet"
+        raise EvolveError(f"{what} in this repository; `evolve run` starts one, `evolve list` shows all")
+    return found[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Damaged:
+    """A campaign's folder that cannot be opened as a campaign."""
+
+    name: str
+    home: Path
+    reason: str
+
+
+def list_campaigns(start: Path, home: Path | None = None) -> list[Campaign]:
+    """The campaigns of a repository that can be opened, oldest first."""
+    return survey_campaigns(start, home)[0]
+
+
+def survey_campaigns(start: Path, home: Path | None = None) -> tuple[list[Campaign], list[Damaged]]:
+    """The campaigns of a repository, oldest first, and the folders that are damaged ones."""
+    repository = Repository.find(start)
+    folder = campaigns_folder(repository.common_dir, home)
+    found: list[tuple[float, str, Campaign]] = []
+    damaged: list[Damaged] = []
+    for place in sorted(folder.iterdir()) if folder.is_dir() else []:
+        if place.name.startswith(".") or not place.is_dir():
+            continue
+        try:
+            created, campaign = _opened(repository, Layout(place))
+        except EvolveError as error:
+            if any((place / name).exists() for name in ("campaign.db", "store.git", "checkouts")):
+                damaged.append(Damaged(place.name, place, str(error)))
+            continue
+        if home is None or campaign.started_in == repository.root.resolve():
+            found.append((created, place.name, campaign))
+    return [campaign for _, _, campaign in sorted(found, key=lambda item: item[:2])], damaged
+
+
+def _opened(repository: Repository, layout: Layout) -> tuple[float, Campaign]:
+    if not layout.database.is_file():
+        raise EvolveError("it has no campaign.db")
+    if not layout.store.is_dir():
+        raise EvolveError("it has no store.git")
+    with Reader(layout.database) as reader:
+        facts = reader.settings()
+    if missing := {"config", "created", "prefix", "repository"} - facts.keys():
+        raise EvolveError(f"its journal does not tell its {min(missing)}")
+    config = configuration.parse(facts["config"], "its journal")
+    started_in = Path(facts["repository"]).resolve()
+    return facts["created"], Campaign(repository, layout, config, facts["prefix"], started_in)
+
+
+def layout_of(start: Path, name: str | None = None, home: Path | None = None) -> Layout:
+    """Where a campaign is, even if it is damaged and cannot be opened."""
+    for one in survey_campaigns(start, home)[1]:
+        if one.name == name:
+            return Layout(one.home)
+    return open_campaign(start, name, home).layout
+
+
+def prepare(start: Path, name: str | None = None, home: Path | None = None) -> Campaign:
+    """The campaign that `evolve run` runs: the one evolve.toml describes, created if it does not exist.
+
+    Raises:
+        ConfigError: What results mean has changed since the campaign began.
+    """
+    repository = Repository.find(start)
+    path, prefix = locate(start, repository)
+    config = configuration.load(path)
+    if name is not None:
+        config = renamed(config, name)
+    wanted = config.campaign.name or default_name(repository, prefix)
+    if (campaign := _named(wanted, start, home)) is not None:
+        return _continue(campaign, config)
+    try:
+        return create_campaign(start, config, home, prefix)
+    except ConfigError:
+        if (campaign := _named(wanted, start, home)) is None:
+            raise
+    return _continue(campaign, config)  # another command was faster
+
+
+def renamed(config: Config, name: str) -> Config:
+    """The configuration under another name.
+
+    Raises:
+        ConfigError: No campaign can be called so.
+    """
+    if not re.fullmatch(configuration.NAME, name):
+        raise ConfigError(f"--campaign {name!r}: use letters, digits, '.', '_' and '-', at most 60")
+    table = config.campaign.model_copy(update={"name": name})
+    return config.model_copy(update={"campaign": table})
+
+
+def _named(name: str, start: Path, home: Path | None) -> Campaign | None:
+    return next((one for one in list_campaigns(start, home) if one.name == name), None)
+
+
+def _continue(campaign: Campaign, config: Config) -> Campaign:
+    """The existing campaign under today's evolve.toml."""
+    old, new = campaign.config, config
+    changed = [table for table in IDENTITY if getattr(old, table) != getattr(new, table)]
+    if old.campaign.seed != new.campaign.seed:
+        changed.append("campaign.seed")
+    if changed:
+        raise ConfigError(
+            f"evolve.toml: {changed[0]} has changed since campaign {campaign.name} began; its results "
+            "could not be compared; change it back, or give the new campaign another campaign.name"
+        )
+    return Campaign(campaign.repository, campaign.layout, new, campaign.prefix)
+
+
+def reopen(start: Path, name: str | None = None, home: Path | None = None) -> Campaign:
+    """An existing campaign to go on with, under today's evolve.toml where that still describes it."""
+    campaign = open_campaign(start, name, home)
+    path = campaign.folder / configuration.FILE_NAME
+    if not path.is_file():
+        return campaign
+    config = configuration.load(path)
+    named = config.campaign.name or default_name(campaign.repository, campaign.prefix)
+    return _continue(campaign, config) if named == campaign.name else campaign
