@@ -21,8 +21,9 @@ from targets import READ_VALUE, TOML, config, evolve, patches, repository
 import evolve as api
 from archives.reader import Reader
 from evolve import background
-from evolve.campaign import Campaign, prepare
+from evolve.campaign import Campaign
 from evolve.inbox import NoAnswer, Request, post
+from evolve.lookup import prepare
 from evolve.steering import ask
 
 SLOW = "import time\ntime.sleep(0.3)\n" + READ_VALUE
