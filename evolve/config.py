@@ -248,6 +248,8 @@ class ModelTable(Table):
     """Dollars per million prompt tokens, where litellm knows none."""
     price_out: float | None = Field(default=None, ge=0)
     """Dollars per million reply tokens, where litellm knows none."""
+    context: int | None = Field(default=None, ge=256)
+    """Tokens it takes, prompt and reply together, where that is not known by its name."""
 
 
 class ModelsTable(Table):

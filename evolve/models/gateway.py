@@ -28,10 +28,12 @@ from archives.records import Call
 from evolve.models.answers import Answer
 from evolve.models.breaker import Breaker
 from evolve.models.bridge import Bridge
+from evolve.models.catalog import facts
 from evolve.models.direct import DirectClient
 from evolve.models.errors import CallFailed, Fault, MissingKey, NoModelAnswers
 from evolve.models.hosted import HostedClient
 from evolve.models.spec import KEYS, ModelSpec, address, missing_key
+from evolve.models.tokens import Meter, of_messages
 from evolve.randomness import rng
 
 ATTEMPTS = 8
@@ -40,6 +42,8 @@ FIRST_PAUSE = 0.5
 LONGEST_PAUSE = {"connection": 2.0, "server": 30.0, "timeout": 30.0, "rate": 60.0}
 LONGEST_WAIT = 600.0
 """Seconds a server may ask us to wait; beyond that the call is given up."""
+USUAL_REPLY = 8_192
+"""Tokens that a reply is thought to need where nothing limits it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +86,7 @@ class Gateway:
         self._env = env
         self._pause = pause
         self._breakers = [Breaker() for _ in self.pool]
+        self._meters = [Meter() for _ in self.pool]
         self._bridge = Bridge()
         self._direct = DirectClient()
         self._hosted = HostedClient()
@@ -97,6 +102,26 @@ class Gateway:
     async def aclose(self) -> None:
         """Close the connections and end the thread; a later call would start anew."""
         await self._bridge.stop(self._direct.close, self._hosted.close)
+
+    def context_size(self, spec: ModelSpec) -> int | None:
+        """Tokens that a model of the pool takes, prompt and reply together; None where nobody says."""
+        return facts(spec).context
+
+    def prompt_room(self, reply: int = USUAL_REPLY) -> int | None:
+        """Tokens, as `tokens.estimate` counts them, that a prompt may have for every model of the pool.
+
+        Args:
+            reply: Tokens to leave for the reply, where the model's `max_tokens` does not say.
+
+        Returns:
+            None where no model's context size is known.
+        """
+        rooms = [
+            (context - (spec.max_tokens or min(reply, context // 2))) / meter.factor
+            for spec, meter in zip(self.pool, self._meters, strict=True)
+            if (context := self.context_size(spec)) is not None
+        ]
+        return max(0, int(min(rooms))) if rooms else None
 
     async def complete(
         self, messages: Sequence[Mapping[str, str]], *, number: int, attempt: int, operator: str = ""
@@ -129,6 +154,7 @@ class Gateway:
                 await self._pause(pause)
                 continue
             breaker.answered()
+            self._meters[index].learn(of_messages(messages), answer.prompt_tokens)
             return _reply(question, spec, answer, time.monotonic() - start, calls)
 
     def _choose(self, question: _Question, calls: Sequence[Call]) -> int:

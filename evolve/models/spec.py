@@ -23,6 +23,7 @@ class ModelSpec:
         timeout: Seconds one attempt may take.
         price_in: US dollars per million tokens of the prompt.
         price_out: US dollars per million tokens of the reply.
+        context: Tokens it takes, where that is not known by its name.
     """
 
     model: str
@@ -34,6 +35,7 @@ class ModelSpec:
     timeout: float = 600.0
     price_in: float | None = None
     price_out: float | None = None
+    context: int | None = None
 
     @property
     def direct(self) -> bool:
