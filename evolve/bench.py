@@ -1,4 +1,4 @@
-"""Where candidates are judged: a fixed number of places, each a clean checkout with a runner of its own."""
+"""Where candidates are judged: places, each a clean checkout with a runner of its own, made when needed."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from evaluators.contract import Outcome, Request
 from evaluators.runner import Runner
 from evaluators.spec import EvaluatorSpec
 from evolve.layout import Layout
+from evolve.slots import Slots
 
 
 class Closed(Exception):
@@ -32,7 +33,7 @@ class Place:
 
 
 class Bench:
-    """Judges candidates, as many at a time as there are places.
+    """Judges candidates, as many at a time as there are slots.
 
     Args:
         store: Store of the candidates.
@@ -40,7 +41,7 @@ class Bench:
         spec: The evaluator.
         prefix: Folder of the configuration inside the repository, "" or ending in "/".
         hidden: Paths that appear in holdout evaluations only.
-        width: Number of places.
+        width: Evaluations at a time; `slots.width` changes it.
     """
 
     def __init__(
@@ -57,11 +58,11 @@ class Bench:
         self._hidden = hidden
         self._closed = False
         self._stack = AsyncExitStack()
-        checkouts = Checkouts(store, layout.checkouts)
-        self._free, self._waiting = trio.open_memory_channel[Place](width)
-        for number in range(width):
-            place = Place(checkouts.slot(number), layout.scratch / f"slot-{number:03d}")
-            self._free.send_nowait(place)
+        self._layout = layout
+        self._checkouts = Checkouts(store, layout.checkouts)
+        self._made = 0
+        self._free: list[Place] = []
+        self.slots = Slots(width)
 
     async def __aenter__(self) -> Bench:
         return self
@@ -71,25 +72,31 @@ class Bench:
             await self._stack.aclose()
 
     @asynccontextmanager
-    async def _place(self) -> AsyncIterator[Place]:
-        place = await self._waiting.receive()
-        try:
-            yield place
-        finally:
-            self._free.send_nowait(place)
+    async def _place(self, purpose: str) -> AsyncIterator[Place]:
+        """The place that was used last is the first to be used again: its processes are warm."""
+        async with self.slots.hold(purpose):
+            place = self._free.pop() if self._free else self._another()
+            try:
+                yield place
+            finally:
+                self._free.append(place)
+
+    def _another(self) -> Place:
+        number, self._made = self._made, self._made + 1
+        return Place(self._checkouts.slot(number), self._layout.scratch / f"slot-{number:03d}")
 
     def close(self) -> None:
         """Let no further evaluation begin; those under way go on to their end."""
         self._closed = True
 
-    async def judge(self, candidate: Candidate, request: Request) -> Outcome:
-        """Judge a candidate in a clean checkout; waits for a free place.
+    async def judge(self, candidate: Candidate, request: Request, purpose: str = "search") -> Outcome:
+        """Judge a candidate in a clean checkout; waits for a free slot.
 
         Raises:
             Closed: The bench was closed before it could begin.
         """
         hidden = None if request.split == "holdout" else self._hidden
-        async with self._place() as place:
+        async with self._place(purpose) as place:
             if self._closed:
                 raise Closed
             slot = place.slot

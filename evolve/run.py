@@ -144,7 +144,7 @@ class Run:
         """Judge a candidate once and journal the evaluation before anything else happens with it."""
         cases = self.config.holdout.cases if split == "holdout" else self.config.evaluator.cases
         request = Request(candidate.id, split=split, seed=seed, cases=None if cases is None else tuple(cases))
-        found = await self.bench.judge(candidate, request)
+        found = await self.bench.judge(candidate, request, purpose)
         evaluation = evaluation_of(
             found, self.number("evaluation"), candidate.id, proposal, purpose, seed, split
         )

@@ -1,0 +1,71 @@
+"""Slots that several kinds of work share, as many as there is room for just now."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import trio
+
+
+@dataclass(eq=False, slots=True)
+class _Waiter:
+    kind: str
+    granted: trio.Event = field(default_factory=trio.Event)
+
+
+class Slots:
+    """At most `width` holders at a time; a free slot goes to the kind of work that takes longest.
+
+    What takes longest decides when everything is done, so it must not stand behind what is quickly done
+    (Graham's longest-processing-time rule). Within a kind, first come is first served.
+
+    Args:
+        width: Holders at a time. May be set anew at any time; who holds a slot keeps it.
+    """
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        self._waiters: list[_Waiter] = []
+        self.held = 0
+        self.length: Callable[[str], float] = lambda kind: 0.0
+        """How long a kind of work takes, in seconds."""
+
+    @property
+    def width(self) -> int:
+        """Holders at a time."""
+        return self._width
+
+    @width.setter
+    def width(self, width: int) -> None:
+        self._width = width
+        self._grant()
+
+    @property
+    def waiting(self) -> int:
+        """How many wait for a slot."""
+        return len(self._waiters)
+
+    @asynccontextmanager
+    async def hold(self, kind: str) -> AsyncIterator[None]:
+        """Hold a slot as long as the block lasts; waits until there is one."""
+        waiter = _Waiter(kind)
+        self._waiters.append(waiter)
+        self._grant()
+        try:
+            await waiter.granted.wait()
+            yield
+        finally:
+            if waiter.granted.is_set():
+                self.held -= 1
+                self._grant()
+            else:
+                self._waiters.remove(waiter)
+
+    def _grant(self) -> None:
+        while self._waiters and self.held < self._width:
+            following = max(self._waiters, key=lambda waiter: self.length(waiter.kind))
+            self._waiters.remove(following)
+            self.held += 1
+            following.granted.set()
