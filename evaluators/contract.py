@@ -112,7 +112,7 @@ def judge(finished: Finished, objective: str, request: Request) -> Outcome:
         objective: "score", or the name of the metric that is optimised.
         request: What it was asked.
     """
-    ended = _ended_badly(finished)
+    ended = ended_badly(finished)
     if ended is not None:
         return _unjudged(finished, *ended)
     try:
@@ -134,7 +134,8 @@ def judge(finished: Finished, objective: str, request: Request) -> Outcome:
     )
 
 
-def _ended_badly(finished: Finished) -> tuple[Verdict, str] | None:
+def ended_badly(finished: Finished) -> tuple[Verdict, str] | None:
+    """The verdict on a process that did not come to a good end, and why; None where it did."""
     if finished.timed_out:
         limit = "" if finished.limit is None else f" of {finished.limit:g} s"
         return "failed", f"time limit{limit} reached"

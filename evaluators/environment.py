@@ -152,7 +152,12 @@ def visible(spec: EvaluatorSpec, python: Interpreter) -> list[str]:
     trees = [str(path) for path in (spec.root.resolve(), *_repository(spec.root.resolve()))]
     theirs = [path for path in python.paths if any(_within(os.path.realpath(path), tree) for tree in trees)]
     own = [path for path in python.folders if path not in theirs]
-    wanted = [*own, *_search_path(), *os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)]
+    wanted = [
+        *map(str, spec.show),
+        *own,
+        *_search_path(),
+        *os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep),
+    ]
     wanted += [os.environ[name] for name in spec.env if name in os.environ]
     if spec.network:
         wanted.append(os.path.dirname(os.path.realpath("/etc/resolv.conf")))

@@ -126,28 +126,51 @@ class Runner:
                 await trio.to_thread.run_sync(restore)
         return replace(outcome, attempts=attempts, seconds=seconds, cpu_seconds=cpu_seconds)
 
+    async def execute(self, request: Request) -> Finished:
+        """Run the command once and hand back what it left, without judging it.
+
+        Raises:
+            EvaluatorError: The server died.
+        """
+        if self._busy:
+            raise RuntimeError("a Runner runs one thing at a time: use one per slot")
+        self._busy = True
+        try:
+            return await self._run(request)
+        except ServerDied as error:
+            raise EvaluatorError(f"the sandbox died: {error}") from None
+        finally:
+            self._busy = False
+
     async def _once(self, request: Request) -> Outcome:
+        try:
+            finished = await self._run(request)
+        except ServerDied as error:
+            return self._outcome_of_death(str(error))
+        return contract.judge(finished, self._spec.objective, request)
+
+    async def _run(self, request: Request) -> Finished:
         server = await self._ready()
         timeout = self._spec.timeout
         try:
             answer = await server.ask(self._as_asked(request), timeout)
-        except ServerDied as error:
+        except ServerDied:
             await self._drop()
-            return self._outcome_of_death(str(error))
+            raise
         except trio.Cancelled:
             if not server.alive:
                 await self._drop()
             raise
         if answer is None:
             await self._drop()
-            return contract.judge(Finished(timed_out=True, limit=timeout, seconds=timeout), "score", request)
+            return Finished(timed_out=True, limit=timeout, seconds=timeout)
         header, blobs = answer
         if "broken" in header:
             await self._drop()
-            return self._outcome_of_death(header["broken"])
+            raise ServerDied(header["broken"])
         self._deaths = 0
         self._modules = header.get("modules") or self._modules
-        return contract.judge(_finished(header, blobs, timeout), self._spec.objective, request)
+        return _finished(header, blobs, timeout)
 
     def _outcome_of_death(self, words: str) -> Outcome:
         """Say whose fault it is that the server is dead: behind walls no candidate can reach it."""

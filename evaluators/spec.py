@@ -53,6 +53,7 @@ class EvaluatorSpec:
         setup: Command that is run once per evaluator version.
         output_cap: Bytes kept of each output stream.
         hide: Folders that appear empty inside an evaluation.
+        show: Files and folders that can be read although they lie in a hidden folder.
         provided: Further things that appear in every checkout, such as what `setup` built.
     """
 
@@ -73,6 +74,7 @@ class EvaluatorSpec:
     setup: str | None = None
     output_cap: int = 256 * 1024
     hide: tuple[Path, ...] = ()
+    show: tuple[Path, ...] = ()
     provided: tuple[Provided, ...] = ()
 
     def __post_init__(self) -> None:

@@ -24,7 +24,7 @@ from evolve.environment import environment_findings
 from evolve.judge import bench, evaluator_spec, prepared
 from evolve.lookup import locate
 from evolve.promotion import looks_noisy
-from evolve.registry import model_pool, usable
+from evolve.registry import agent_spec, model_pool, usable
 from evolve.removal import remove_tree
 from evolve.territory import editable
 
@@ -98,9 +98,19 @@ def _answer(campaign: Campaign, outcomes: list[Outcome]) -> Check:
         skipped=skipped,
         reason=outcomes[-1].reason,
         findings=_findings(campaign, outcomes),
-        sends=[f"{p} → {', '.join(m.model for m in model_pool(config))}" for p in sends],
+        sends=[
+            *(f"{p} → {', '.join(m.model for m in model_pool(config))}" for p in sends),
+            *_shown_to_agent(campaign, running),
+        ],
         estimate=_estimate(config, outcomes, sum(_size(campaign, base, p) for p in sends)),
     )
+
+
+def _shown_to_agent(campaign: Campaign, running: list[str]) -> list[str]:
+    if "agent" not in running:
+        return []
+    agent = agent_spec(campaign.config, campaign.folder)
+    return [f"the whole checkout, holdout left out → {', '.join(agent.hosts) or agent.name}"]
 
 
 def _size(campaign: Campaign, tree: str, path: str) -> int:

@@ -198,6 +198,34 @@ class PatchesTable(Table):
 Share = Annotated[float, Field(gt=0)]
 
 
+class AgentTable(Table):
+    """A command-line coding agent. Exactly one of `use` and `command`."""
+
+    use: Literal["claude", "codex", "gemini", "aider"] | None = None
+    """A known one: its command, its keys and its provider's host are filled in."""
+    command: str | None = Field(default=None, min_length=1)
+    """Any other, such as "my-agent --prompt-file {prompt}"; {prompt} is the path of its task, {usd} what it
+    may cost. It runs in a checkout of the parent, and what it changes there is the proposal."""
+    hosts: list[Annotated[str, Field(pattern=r"^(\*\.)?[A-Za-z0-9.-]+(:\d+)?$")]] = []
+    """Hosts it may reach, such as "api.example.com" or "localhost:8000", besides that of `use`; no others."""
+    env: list[Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]] = []
+    """Environment variables it gets to see, such as its key, besides those of `use`."""
+    read: list[str] = []
+    """Files and folders it may read although they lie in the home folder, such as its own installation."""
+    timeout: Seconds = 900.0
+    """Time limit of one task; everything it started is killed at it."""
+    usd: float | None = Field(default=None, gt=0)
+    """Dollars one task may cost: charged for each one unless the agent tells its cost itself."""
+    share: float = Field(default=1.0, gt=0)
+    """How often it is asked, compared with the other operators."""
+
+    @model_validator(mode="after")
+    def _one_way(self) -> AgentTable:
+        if (self.use is None) == (self.command is None):
+            raise ValueError('give exactly one of use = "claude" and command = "my-agent {prompt}"')
+        return self
+
+
 class OperatorsTable(Table):
     """Shares of the operators. Those named are the only ones; none named: all that can run here."""
 
@@ -209,13 +237,17 @@ class OperatorsTable(Table):
     """Merges of two lineages."""
     edit: Share | None = None
     """Edits by a language model."""
+    agent: AgentTable | None = None
+    """Changes by a coding agent."""
     patches: PatchesTable | None = None
     """Ready-made changes."""
 
     def shares(self) -> dict[str, float]:
         """Share of each operator that is named."""
         named = {name: getattr(self, name) for name in type(self).model_fields}
-        return {name: 1.0 if isinstance(v, Table) else v for name, v in named.items() if v is not None}
+        return {
+            name: getattr(v, "share", 1.0) if isinstance(v, Table) else v for name, v in named.items() if v
+        }
 
 
 class WorkersTable(Table):

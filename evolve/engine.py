@@ -23,7 +23,7 @@ from evolve.choice import Choice
 from evolve.config import Config
 from evolve.creation import changeable_facts
 from evolve.interrupts import Interrupts, interrupts
-from evolve.judge import bench, evaluator_spec, prepared
+from evolve.judge import agents_workshop, bench, evaluator_spec, prepared
 from evolve.models import Gateway
 from evolve.operators.base import Source
 from evolve.ownership import own
@@ -156,7 +156,8 @@ async def _assembled(
             mending = config.search.staleness == "repair" and repairs(config)
             if "edit" in names or mending:
                 models = await stack.enter_async_context(Gateway(model_pool(config), config.campaign.seed))
-            operators = operators_for(names, config, campaign.folder, models)
+            workshop = agents_workshop(campaign) if "agent" in names else None
+            operators = operators_for(names, config, campaign.folder, models, workshop)
             listener("configured", config)
             spec, pins = await trio.to_thread.run_sync(prepared, campaign, evaluator_spec(campaign), reader)
             await trio.to_thread.run_sync(lambda: journal.write(*pins))

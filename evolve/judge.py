@@ -15,6 +15,7 @@ from evaluators.spec import EvaluatorSpec, Provided
 from evolve.bench import Bench
 from evolve.campaign import Campaign
 from evolve.globs import matcher
+from evolve.workshop import Workshop
 
 
 def evaluator_spec(campaign: Campaign) -> EvaluatorSpec:
@@ -44,6 +45,13 @@ def bench(campaign: Campaign, spec: EvaluatorSpec, width: int) -> Bench:
     """Places to judge at."""
     hidden = matcher(campaign.config.holdout.files, campaign.prefix)
     return Bench(campaign.store, campaign.layout, spec, campaign.prefix, hidden, width)
+
+
+def agents_workshop(campaign: Campaign) -> Workshop:
+    """Where coding agents work, without the holdout."""
+    hidden = matcher(campaign.config.holdout.files, campaign.prefix)
+    home = campaign.home
+    return Workshop(campaign.store, campaign.layout.agents, campaign.folder, campaign.prefix, home, hidden)
 
 
 def prepared(campaign: Campaign, spec: EvaluatorSpec, reader: Reader) -> tuple[EvaluatorSpec, list[Setting]]:

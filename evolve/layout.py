@@ -43,6 +43,11 @@ class Layout:
         return self.home / "prepared" / "slot-000"
 
     @property
+    def agents(self) -> Path:
+        """Where coding agents work, and their logs."""
+        return self.home / "agents"
+
+    @property
     def inbox(self) -> Path:
         """Folder of the requests to the orchestrator."""
         return self.home / "inbox"

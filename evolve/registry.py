@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from archives.errors import ConfigError
 from evolve.config import Config
 from evolve.models.spec import ModelSpec, default_pool
 from evolve.models.spec import unavailable as no_model
+from evolve.operators.agents import READY, program
 from evolve.operators.base import Operator, Repairer
 from evolve.policies.base import Policy
 from evolve.policies.champion import ChampionPolicy
@@ -19,6 +21,7 @@ from evolve.policies.qd import QualityDiversityPolicy
 
 if TYPE_CHECKING:
     from evolve.models import Gateway
+    from evolve.workshop import AgentSpec, Workshop
 
 OFFERED = ("tune", "mutate", "crossover", "edit")
 
@@ -64,7 +67,43 @@ def usable(config: Config, paths: Sequence[str]) -> tuple[list[str], dict[str, s
     }
 
 
+def agent_spec(config: Config, folder: Path) -> AgentSpec:
+    """The coding agent that is configured."""
+    from evolve.workshop import AgentSpec
+
+    table = config.operators.agent
+    assert table is not None  # or the operator were not among the names
+    ready = READY.get(table.use or "")
+    return AgentSpec(
+        name=table.use or program(table.command or "") or "agent",
+        command=ready.command if ready else table.command or "",
+        hosts=(*(ready.hosts if ready else ()), *table.hosts),
+        env=(*(ready.keys if ready else ()), *table.env),
+        read=tuple((folder / Path(path).expanduser()) for path in table.read),
+        timeout=table.timeout,
+        usd=table.usd,
+        sandbox=config.evaluator.sandbox,
+    )
+
+
+def _no_agent(config: Config) -> str | None:
+    """Why the coding agent that is configured cannot run here; None if it can."""
+    table = config.operators.agent
+    if table is None:
+        return "no coding agent is configured"
+    ready = READY.get(table.use or "")
+    name = program(ready.command if ready else table.command or "")
+    if ready and name and shutil.which(name) is None:
+        return f"{name} is not on PATH; install it, or give its command"
+    if ready and not any(os.environ.get(key, "").strip() for key in ready.keys):
+        return f"{table.use} needs a key: set {ready.keys[0]} in the environment"
+    missing = [key for key in table.env if key not in os.environ]
+    return f"set {missing[0]} in the environment" if missing else None
+
+
 def _unavailable(name: str, config: Config, paths: Sequence[str]) -> str | None:
+    if name == "agent":
+        return _no_agent(config)
     if name == "edit":
         pool = model_pool(config)
         if not pool and config.operators.edit is None:
@@ -76,7 +115,11 @@ def _unavailable(name: str, config: Config, paths: Sequence[str]) -> str | None:
 
 
 def operators_for(
-    names: Sequence[str], config: Config, folder: Path, models: Gateway | None
+    names: Sequence[str],
+    config: Config,
+    folder: Path,
+    models: Gateway | None,
+    workshop: Workshop | None = None,
 ) -> dict[str, Operator]:
     """The operators by name.
 
@@ -85,11 +128,20 @@ def operators_for(
         config: The campaign's configuration.
         folder: Folder of the configuration.
         models: The gateway to the models, where "edit" is among the names.
+        workshop: Where coding agents work, where "agent" is among the names.
     """
-    return {name: _make(name, config, folder, models) for name in names}
+    return {name: _make(name, config, folder, models, workshop) for name in names}
 
 
-def _make(name: str, config: Config, folder: Path, models: Gateway | None) -> Operator:
+def _make(
+    name: str, config: Config, folder: Path, models: Gateway | None, workshop: Workshop | None
+) -> Operator:
+    if name == "agent" and workshop is not None:
+        from evolve.operators.agent import Agent
+
+        judged = config.evaluator
+        agent = agent_spec(config, folder)
+        return Agent(workshop, agent, config.artifact.include, judged.objective, judged.direction)
     if name == "patches" and config.operators.patches is not None:
         from evolve.operators.patches import Patches
 

@@ -1,0 +1,152 @@
+"""A coding agent as an operator: any program that changes files when it is told to.
+
+It gets the task as a file and works in a checkout of the parent. What it changed there is the proposal,
+whatever it says about it; a change of a protected file refuses the whole, as it does for every operator.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from archives.errors import EvaluatorError, StoreError
+from archives.records import Call
+from evaluators.contract import ended_badly
+from evolve.models.gateway import prompt_key
+from evolve.operators.base import Draft, Order, Refused, Source, Stateless
+from evolve.prompts import quoted, render
+from evolve.prompts.context import inspirations_section, verdict_section
+from evolve.quoting import one_line, plain, shorten
+from evolve.workshop import AgentSpec, Work, Workshop
+
+TITLE = 72
+LONGEST_QUOTE = 4_000
+SECTION = 20_000
+"""Characters that feedback, and inspirations, may take in the task."""
+_SUMMARY = re.compile(r"^\W*SUMMARY:\s*(.+)$", re.MULTILINE)
+
+
+class Agent(Stateless):
+    """Has a coding agent change the parent.
+
+    Args:
+        workshop: Where it works.
+        agent: Which one.
+        globs: What may change, for the task.
+        objective: Name of the objective.
+        direction: Which way is better.
+    """
+
+    name = "agent"
+    is_async = True
+    needs: Literal["parent", "partner", "nothing"] = "parent"
+
+    def __init__(
+        self, workshop: Workshop, agent: AgentSpec, globs: Sequence[str], objective: str, direction: str
+    ) -> None:
+        self._workshop = workshop
+        self._agent = agent
+        self._globs = tuple(globs)
+        self._objective = objective
+        self._direction = direction
+
+    def handles(self, paths: Sequence[str]) -> bool:
+        """It can work on any file."""
+        return bool(paths)
+
+    def propose(self, order: Order, source: Source) -> Draft:
+        """Not for this operator, which waits for a program."""
+        raise NotImplementedError("agent is asynchronous: await propose_async")
+
+    async def propose_async(self, order: Order, source: Source) -> Draft:
+        """Have one change made.
+
+        Raises:
+            Refused: The agent failed, ran out of time, or changed nothing that can be taken over.
+        """
+        task, began = self._task(order, source), time.monotonic()
+        try:
+            work = await self._workshop.work(
+                self._agent, order.parent.id, task, order.number, source.editable
+            )
+        except (StoreError, EvaluatorError) as error:
+            call = self._call(order, task, time.monotonic() - began, error=str(error))
+            raise Refused(f"{self._agent.name}: {error}", (call,)) from error
+        said, cost = words(work.finished.stdout)
+        reason = self._complaint(work)
+        call = self._call(order, task, work.finished.seconds, said, cost, reason)
+        payload = {"log": self._workshop.log(order.number).name}
+        if reason is not None:
+            raise Refused(f"{self._agent.name}: {reason}", (call,), payload=payload)
+        return Draft(
+            changes=work.changes,
+            summary=_title(said) or one_line(f"{self._agent.name} {', '.join(work.changes)}", TITLE),
+            rationale=shorten(plain(said).strip(), LONGEST_QUOTE),
+            payload=payload,
+            model=self._agent.name,
+            calls=(call,),
+        )
+
+    def _task(self, order: Order, source: Source) -> str:
+        return render(
+            "agent.user",
+            goal=order.goal.strip() or f'improve the objective "{self._objective}"',
+            verdict=verdict_section(order, self._objective, self._direction, SECTION),
+            inspirations=inspirations_section(order.inspirations, order, source, SECTION),
+            globs=quoted("\n".join(self._globs), "globs"),
+            direction=self._direction,
+            objective=self._objective,
+        )
+
+    def _complaint(self, work: Work) -> str | None:
+        ended = ended_badly(work.finished)
+        if ended is None:
+            return None
+        hosts = f" (it wanted to reach {', '.join(work.refused[:3])})" if work.refused else ""
+        return one_line(ended[1]) + hosts
+
+    def _call(
+        self,
+        order: Order,
+        task: str,
+        seconds: float,
+        said: str = "",
+        cost: float | None = None,
+        error: str | None = None,
+    ) -> Call:
+        """The record of one task; one whose cost nobody tells is charged what it might have cost."""
+        return Call(
+            id=0,
+            proposal=order.number,
+            model=self._agent.name,
+            operator=self.name,
+            usd=self._agent.usd if cost is None else cost,
+            seconds=seconds,
+            error=error,
+            prompt=prompt_key([{"role": "user", "content": task}]),
+            reply=said,
+        )
+
+
+def words(stdout: bytes) -> tuple[str, float | None]:
+    """What an agent said, and what it says it cost, where its last line is a JSON object."""
+    text = stdout.decode("utf-8", "replace")
+    last = text.rstrip().rsplit("\n", 1)[-1]
+    try:
+        told: Any = json.loads(last)
+    except ValueError:
+        return text, None
+    if not isinstance(told, dict):
+        return text, None
+    cost = told.get("total_cost_usd")
+    if isinstance(cost, bool) or not isinstance(cost, int | float) or not 0 <= cost < 1e6:
+        cost = None
+    return str(told.get("result", text)), cost
+
+
+def _title(said: str) -> str:
+    found = _SUMMARY.findall(plain(said))
+    return one_line(found[-1].rstrip("."), TITLE) if found else ""
