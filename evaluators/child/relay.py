@@ -21,12 +21,15 @@ _NAMES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 def main(way_out: str, argv: list[str]) -> int:
     """Serve as long as the command runs; return its exit code."""
     listener = socket.create_server(("127.0.0.1", 0))
-    address = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    proxies = dict.fromkeys(_NAMES, address)
-    proxies.update({name.lower(): address for name in _NAMES})
+    here = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    proxies = dict.fromkeys(_NAMES, here)
+    proxies.update({name.lower(): here for name in _NAMES})
     # Node reads the variables only if it is told to.
     environment = dict(os.environ, NO_PROXY="", no_proxy="", NODE_USE_ENV_PROXY="1", **proxies)
-    threading.Thread(target=_serve, args=(listener, way_out), daemon=True).start()
+    # Through a descriptor of its folder: the path itself may be longer than an address may be.
+    folder = os.open(os.path.dirname(way_out), os.O_RDONLY | os.O_DIRECTORY)
+    address = f"/proc/self/fd/{folder}/{os.path.basename(way_out)}"
+    threading.Thread(target=_serve, args=(listener, address), daemon=True).start()
     code = subprocess.call(argv, env=environment)
     return code if code >= 0 else 128 - code
 

@@ -23,8 +23,8 @@ class Desk:
 
     def __init__(self, folder: Path) -> None:
         self.repo = Repo(folder, {"a.txt": "a\n", "b.txt": "b\n", "judge.py": "1\n", "holdout/x": "secret\n"})
-        self.home = folder / "campaign"
-        self.home.mkdir()
+        self.home = folder / ("a-path-longer-than-a-socket-may-have-" * 3) / "campaign"
+        self.home.mkdir(parents=True)
         self.script = folder / "tool" / "agent.py"
         self.script.parent.mkdir()
         self.source = type(self.repo.source)(self.repo.store, lambda path: path.endswith(".txt"))
