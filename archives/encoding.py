@@ -193,7 +193,7 @@ EVALUATIONS = Table(
     Evaluation,
     "id",
     """id candidate proposal verdict stage split purpose seed evaluator score seconds cpu_seconds attempts
-    counted reason metrics measures cases feedback artifacts""",
+    counted reason metrics measures cases feedback artifacts part""",
     {
         "score": REAL,
         "seconds": REAL,

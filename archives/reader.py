@@ -172,10 +172,22 @@ class Reader:
         return self._filter(PROPOSALS, {"state": state, "candidate": candidate})
 
     def evaluations(
-        self, candidate: str | None = None, split: Split | None = None, purpose: Purpose | None = None
+        self,
+        candidate: str | None = None,
+        split: Split | None = None,
+        purpose: Purpose | None = None,
+        every: bool = False,
     ) -> Iterator[Evaluation]:
-        """Evaluations by id; only those of this candidate, split, purpose."""
-        return self._filter(EVALUATIONS, {"candidate": candidate, "split": split, "purpose": purpose})
+        """Evaluations by id; only those of this candidate, split, purpose.
+
+        Args:
+            candidate: Id of a candidate.
+            split: Which cases were judged.
+            purpose: Why they were.
+            every: Also those of earlier stages and of parts, which are no word on a candidate as a whole.
+        """
+        wanted = {"candidate": candidate, "split": split, "purpose": purpose}
+        return self._filter(EVALUATIONS, wanted, "" if every else "stage = 'full' AND part IS NULL")
 
     def evaluations_after(self, id: int) -> Iterator[Evaluation]:
         """Evaluations with an id above `id`, by id."""
@@ -238,11 +250,11 @@ class Reader:
                 last_event=self._number("SELECT coalesce(max(id), 0) FROM events"),
             )
 
-    def _filter(self, table: Table[R], wanted: Mapping[str, object]) -> Iterator[R]:
+    def _filter(self, table: Table[R], wanted: Mapping[str, object], further: str = "") -> Iterator[R]:
         """Records whose columns have the wanted values, None meaning any, by key."""
         given = {column: value for column, value in wanted.items() if value is not None}
-        where = " AND ".join(f"{column} = ?" for column in given)
-        clause = f"WHERE {where} ORDER BY {table.key}" if given else f"ORDER BY {table.key}"
+        where = " AND ".join([*(f"{column} = ?" for column in given), *([further] if further else [])])
+        clause = f"WHERE {where} ORDER BY {table.key}" if where else f"ORDER BY {table.key}"
         return self._select(table, clause, tuple(given.values()))
 
     def _select(self, table: Table[R], clause: str, values: Sequence[object] = ()) -> Iterator[R]:

@@ -20,6 +20,8 @@ Outcome = Literal["candidate", "duplicate", "unchanged", "failed", "rejected", "
 """candidate: it led to a new one. duplicate: to a known one. unchanged: to its own parent. failed: the
 operator could not make anything. rejected: it touched what it must not touch. dropped: its basis was too
 old."""
+FULL = "full"
+"""Stage at which a candidate gets its score; every other stage is a cheaper one in front of it."""
 Treatment = Literal["accepted", "dropped", "updated", "conflicting", "repaired"]
 """What became of a proposal whose basis had moved. accepted: evaluated as it was. dropped: not evaluated.
 updated: merged onto what had taken its parent's place. conflicting: could not be, so evaluated as it was.
@@ -129,13 +131,14 @@ class CaseScore:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """One run of the evaluator on one candidate.
+    """One run of the evaluator on one candidate, or what several runs of parts of its cases make together.
 
     Attributes:
         id: Number of the evaluation, from 1, in the order in which they finished.
         candidate: Candidate that was judged.
         proposal: Proposal that asked for it (0 for the base).
         stage: Stage of the evaluator.
+        part: Which part of a stage this run was, from 1; None for a stage as a whole.
         split: Which cases were judged.
         purpose: Why it was run.
         seed: Seed the evaluator was given.
@@ -150,7 +153,8 @@ class Evaluation:
         artifacts: Name to text of evidence, already cut to size.
         seconds: Wall time.
         cpu_seconds: Processor time of the whole process tree.
-        attempts: How often the evaluator was started (more than 1 only after exit 75).
+        attempts: How often the evaluator was started: more than 1 only after exit 75; 0 where the record is
+            put together from others, whose times it sums up, or an earlier stage made it unnecessary.
         counted: Whether it counts against the budget in evaluations.
     """
 
@@ -174,6 +178,12 @@ class Evaluation:
     cpu_seconds: float = 0.0
     attempts: int = 1
     counted: bool = True
+    part: int | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is the word on a candidate: of the full stage, and of all its cases."""
+        return self.stage == FULL and self.part is None
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,6 +154,22 @@ def _lay_first_tables(db: Database) -> None:
     db.create_view("case_scores", _CASE_SCORES)
 
 
+_CASE_SCORES_OF_WHOLE_EVALUATIONS = """
+SELECT evaluations.id AS evaluation, candidate, stage, split, purpose,
+       json_extract(entry.value, '$.name') AS "case",
+       json_extract(entry.value, '$.score') AS score,
+       json_extract(entry.value, '$.feedback') AS feedback
+FROM evaluations, json_each(evaluations.cases) AS entry
+WHERE part IS NULL
+"""
+
+
+def _let_stages_have_parts(db: Database) -> None:
+    db.execute("ALTER TABLE evaluations ADD COLUMN part INTEGER")
+    db["evaluations"].create_index(("stage", "part", "verdict", "seconds"))
+    db.create_view("case_scores", _CASE_SCORES_OF_WHOLE_EVALUATIONS, replace=True)
+
+
 @dataclass(frozen=True, slots=True)
 class Migration:
     """The step to `version` from the one before it."""
@@ -163,7 +179,10 @@ class Migration:
     apply: Callable[[Database], None]
 
 
-MIGRATIONS: tuple[Migration, ...] = (Migration(1, "the first tables", _lay_first_tables),)
+MIGRATIONS: tuple[Migration, ...] = (
+    Migration(1, "the first tables", _lay_first_tables),
+    Migration(2, "stages judged in parts", _let_stages_have_parts),
+)
 
 VERSION = MIGRATIONS[-1].version
 """The schema this program writes, and the newest it reads."""

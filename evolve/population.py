@@ -54,8 +54,10 @@ class Population:
         self.candidates[candidate.id] = candidate
 
     def hear(self, evaluation: Evaluation) -> None:
-        """Take in an evaluation; only what was judged for the search changes anything."""
-        if evaluation.split != "search" or evaluation.verdict != "judged" or evaluation.score is None:
+        """Take in an evaluation; only what was judged in full, for the search, changes anything."""
+        if not evaluation.whole or evaluation.split != "search":
+            return
+        if evaluation.verdict != "judged" or evaluation.score is None:
             return
         candidate = self.candidates[evaluation.candidate]
         standing = self._standings.setdefault(candidate.id, Standing(measures=dict(candidate.measures)))

@@ -164,7 +164,7 @@ def evaluations(reader: Reader, candidate: Candidate | None = None, limit: int |
         candidate: Only this candidate's.
         limit: Only so many, the last ones.
     """
-    rows = reader.evaluations(candidate.id) if candidate else reader.evaluations()
+    rows = reader.evaluations(candidate.id if candidate else None, every=True)
     kept: deque[Evaluation] = deque(maxlen=limit)
     total = 0
     for row in rows:

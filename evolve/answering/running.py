@@ -119,7 +119,7 @@ class Watching:
     def _take_failures(self) -> None:
         for evaluation in self._reader.evaluations_after(self._seen):
             self._seen = evaluation.id
-            if evaluation.verdict not in ("judged", "cancelled"):
+            if evaluation.whole and evaluation.verdict not in ("judged", "cancelled"):
                 self._failures.append(evaluation)
 
     def _take_curve(self) -> tuple[tuple[int, float], ...]:

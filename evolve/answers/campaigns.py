@@ -144,7 +144,9 @@ class Run(Part):
     candidate: str
     """Candidate that was judged."""
     stage: str
-    """Stage of the evaluator."""
+    """Stage of the evaluator; only `full` gives a candidate its score."""
+    part: int | None
+    """Which part of the stage's cases it judged, from 1; None for the stage as a whole."""
     split: Split
     """Which cases were judged."""
     verdict: Verdict
@@ -166,7 +168,7 @@ class Run(Part):
     cpu_seconds: float
     """Processor time of the whole process tree."""
     attempts: int
-    """How often the evaluator was started."""
+    """How often the evaluator was started; 0 where it was put together from parts or became unnecessary."""
     counted: bool
     """Whether it counts against the budget."""
     rebased_from: str | None

@@ -54,7 +54,7 @@ def challenges(run: Run, proposal: Proposal) -> bool:
 def gated(reader: Reader) -> int:
     """Evaluations that gates have had; one that was broken off does not stand in its own way."""
     number = sum(decision.rule == "evalue" for decision in reader.decisions()) + 1
-    gates = reader.evaluations(purpose="gate")
+    gates = reader.evaluations(purpose="gate", every=True)
     return sum(one.counted and one.seed < SEEDS_PER_GATE * number for one in gates)
 
 

@@ -125,6 +125,7 @@ RECORDS: dict[type, st.SearchStrategy[Any]] = {
         cpu_seconds=FINITE,
         attempts=WHOLE,
         counted=st.booleans(),
+        part=st.none() | WHOLE,
     ),
     Decision: st.builds(
         Decision,
@@ -167,7 +168,7 @@ def read_back(reader: Reader, record: Record) -> list[Record]:
             one = reader.candidate(record.id)
             return [] if one is None else [one]
         case Evaluation():
-            return list(reader.evaluations(record.candidate))
+            return list(reader.evaluations(record.candidate, every=True))
         case Decision():
             return list(reader.decisions())
         case Champion():
@@ -258,6 +259,9 @@ def test_proposals_and_evaluations_can_be_narrowed(journal: Journal, reader: Rea
     assert [one.number for one in reader.proposals("open")] == [3]
     assert [one.number for one in reader.proposals(candidate=id_of(1))] == [1, 2]
     assert [one.id for one in reader.evaluations(id_of(1))] == [2, 3, 4]
+    journal.write(evaluation(5, 1, stage="smoke"), evaluation(6, 1, part=1))
+    assert [one.id for one in reader.evaluations(id_of(1))] == [2, 3, 4]
+    assert [one.id for one in reader.evaluations(id_of(1), every=True)] == [2, 3, 4, 5, 6]
     assert [one.id for one in reader.evaluations(id_of(1), split="search")] == [2, 4]
     assert [one.id for one in reader.evaluations(split="holdout")] == [3]
     assert [one.id for one in reader.evaluations(purpose="gate")] == [3, 4]
