@@ -252,8 +252,9 @@ class Reader:
 
     def _filter(self, table: Table[R], wanted: Mapping[str, object], further: str = "") -> Iterator[R]:
         """Records whose columns have the wanted values, None meaning any, by key."""
-        given = {column: value for column, value in wanted.items() if value is not None}
-        where = " AND ".join([*(f"{column} = ?" for column in given), *([further] if further else [])])
+        given: dict[str, object] = {c: value for c, value in wanted.items() if value is not None}
+        conditions: list[str] = [f"{column} = ?" for column in given]
+        where = " AND ".join([*conditions, further] if further else conditions)
         clause = f"WHERE {where} ORDER BY {table.key}" if where else f"ORDER BY {table.key}"
         return self._select(table, clause, tuple(given.values()))
 
