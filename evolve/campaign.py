@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from archives.reader import Reader
-from archives.repository import Repository
-from archives.store import Store
-from evolve.config import Config
 from evolve.layout import Layout
 from evolve.ownership import owner
 
 if TYPE_CHECKING:
+    from archives.repository import Repository
+    from archives.store import Store
     from evolve.answers import Lineage, Show
+    from evolve.config import Config
     from evolve.engine import Ending
 
 Listener = Callable[[str, Any], None]
@@ -26,7 +26,6 @@ class Campaign:
     Attributes:
         repository: The user's repository.
         layout: Paths of the campaign.
-        config: Its configuration, as the journal holds it.
         prefix: Folder of the configuration inside the repository, "" or ending in "/".
         started_in: Working tree it was started in.
     """
@@ -35,15 +34,28 @@ class Campaign:
         self,
         repository: Repository,
         layout: Layout,
-        config: Config,
+        config: Config | Mapping[str, Any],
         prefix: str,
         started_in: Path | None = None,
     ) -> None:
         self.started_in = started_in or repository.root.resolve()
         self.repository = repository
         self.layout = layout
-        self.config = config
+        self._config = config
         self.prefix = prefix
+
+    @property
+    def config(self) -> Config:
+        """Its configuration, as the journal holds it; read when it is first asked for.
+
+        Raises:
+            ConfigError: The journal holds one that this program cannot read.
+        """
+        if isinstance(self._config, Mapping):
+            from evolve.config import parse
+
+            self._config = parse(self._config, "its journal")
+        return self._config
 
     @property
     def name(self) -> str:
@@ -63,6 +75,8 @@ class Campaign:
     @property
     def store(self) -> Store:
         """The Git store of the candidates."""
+        from archives.store import Store
+
         return Store(self.layout.store)
 
     def reader(self) -> Reader:

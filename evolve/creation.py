@@ -136,4 +136,5 @@ def changeable_facts(config: Config) -> dict[str, Any]:
         "objective": config.evaluator.objective,
         "axes": axes,
         "budget": config.budget.limits(),
+        "staleness": config.search.staleness,
     }

@@ -6,15 +6,16 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from archives.errors import ConfigError, EvolveError
 from archives.reader import Reader
 from archives.repository import Repository
-from evolve import config as configuration
 from evolve.campaign import Campaign
-from evolve.config import Config
-from evolve.creation import create_campaign, default_name
 from evolve.layout import Layout, campaigns_folder
+
+if TYPE_CHECKING:
+    from evolve.config import Config
 
 # What decides what a result means; the rest of evolve.toml may change between two runs.
 IDENTITY = ("artifact", "evaluator", "holdout", "promotion")
@@ -26,6 +27,8 @@ def find_config(start: Path, root: Path) -> Path:
     Raises:
         ConfigError: There is none.
     """
+    from evolve import config as configuration
+
     folder = start.resolve()
     for place in [folder, *folder.parents]:
         if (place / configuration.FILE_NAME).is_file():
@@ -111,9 +114,10 @@ def _opened(repository: Repository, layout: Layout) -> tuple[float, Campaign]:
         facts = reader.settings()
     if missing := {"config", "created", "prefix", "repository"} - facts.keys():
         raise EvolveError(f"its journal does not tell its {min(missing)}")
-    config = configuration.parse(facts["config"], "its journal")
+    if not isinstance(facts["config"], dict):
+        raise EvolveError("its journal holds no configuration")
     started_in = Path(facts["repository"]).resolve()
-    return facts["created"], Campaign(repository, layout, config, facts["prefix"], started_in)
+    return facts["created"], Campaign(repository, layout, facts["config"], facts["prefix"], started_in)
 
 
 def layout_of(start: Path, name: str | None = None, home: Path | None = None) -> Layout:
@@ -130,6 +134,9 @@ def prepare(start: Path, name: str | None = None, home: Path | None = None) -> C
     Raises:
         ConfigError: What results mean has changed since the campaign began.
     """
+    from evolve import config as configuration
+    from evolve.creation import create_campaign, default_name
+
     repository = Repository.find(start)
     path, prefix = locate(start, repository)
     config = configuration.load(path)
@@ -152,6 +159,8 @@ def renamed(config: Config, name: str) -> Config:
     Raises:
         ConfigError: No campaign can be called so.
     """
+    from evolve import config as configuration
+
     if not re.fullmatch(configuration.NAME, name):
         raise ConfigError(f"--campaign {name!r}: use letters, digits, '.', '_' and '-', at most 60")
     table = config.campaign.model_copy(update={"name": name})
@@ -178,6 +187,9 @@ def _continue(campaign: Campaign, config: Config) -> Campaign:
 
 def reopen(start: Path, name: str | None = None, home: Path | None = None) -> Campaign:
     """An existing campaign to go on with, under today's evolve.toml where that still describes it."""
+    from evolve import config as configuration
+    from evolve.creation import default_name
+
     campaign = open_campaign(start, name, home)
     path = campaign.folder / configuration.FILE_NAME
     if not path.is_file():

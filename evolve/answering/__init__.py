@@ -3,10 +3,16 @@
 Pure functions: they write nothing, print nothing, and need no orchestrator.
 """
 
-from evolve.answering.campaigns import campaign, evaluations, status
-from evolve.answering.candidates import best, diff, resolve, show
-from evolve.answering.families import archive, champions, lineage
-from evolve.answering.running import logs, spending
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from evolve.answering.campaigns import campaign, evaluations, status
+    from evolve.answering.candidates import best, diff, resolve, show
+    from evolve.answering.families import archive, champions, lineage
+    from evolve.answering.running import logs, spending
 
 __all__ = [
     "archive",
@@ -22,3 +28,14 @@ __all__ = [
     "spending",
     "status",
 ]
+
+_HOMES = ("campaigns", "candidates", "families", "running")
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        for home in _HOMES:
+            module = importlib.import_module(f"{__name__}.{home}")
+            if hasattr(module, name):
+                return getattr(module, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

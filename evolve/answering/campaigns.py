@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,6 @@ from evolve.answers import (
     State,
     Status,
 )
-from evolve.config import SearchTable
 from evolve.derived import View, look
 
 
@@ -126,7 +125,7 @@ def _staleness(reader: Reader) -> Staleness:
     found = reader.stale()
     counts: dict[str, int] = {treatment: fate.proposals for treatment, fate in found.items()}
     return Staleness(
-        policy=reader.setting("config", {}).get("search", {}).get("staleness", SearchTable().staleness),
+        policy=reader.setting("staleness", "accept"),
         stale=sum(counts.values()),
         rebased=len(reader.rebased()),
         repaired=counts.get("repaired", 0),
@@ -174,6 +173,9 @@ def evaluations(reader: Reader, candidate: Candidate | None = None, limit: int |
     return Evaluations(evaluations=[_run(row, rebased.get(row.candidate)) for row in kept], total=total)
 
 
+_RUN = tuple(field.name for field in fields(Run) if field.name != "rebased_from")
+
+
 def _run(row: Evaluation, rebased_from: str | None) -> Run:
-    facts = {name: getattr(row, name) for name in Run.model_fields if name != "rebased_from"}
+    facts = {name: getattr(row, name) for name in _RUN}
     return Run(**facts, rebased_from=rebased_from)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from archives.errors import ConfigError, EvolveError
 from archives.reader import Reader
 from archives.records import Candidate, Decision, Evaluation, Proposal
-from archives.store import Store
 from evolve.answering.campaigns import ranked
 from evolve.answers import Attempt, Best, Case, Diff, Judgement, Show
 from evolve.derived import look
+
+if TYPE_CHECKING:
+    from archives.store import Store
 
 _SHOWN_MATCHES = 5
 
@@ -58,7 +61,7 @@ def best(reader: Reader) -> Best:
         EvolveError: There is none yet.
     """
     with reader.snapshot():
-        return Best(**dict(show(reader, resolve(reader, "champion"))))
+        return Best(**vars(show(reader, resolve(reader, "champion"))))
 
 
 def show(reader: Reader, candidate: Candidate) -> Show:

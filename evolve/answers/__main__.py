@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from evolve.answers import write_schemas
+from evolve.answers.schemas import write_schemas
 
 if __name__ == "__main__":
     write_schemas(Path(sys.argv[1]))

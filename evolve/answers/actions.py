@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import Any
-
-from pydantic import Field
 
 from archives.records import Verdict
 from evolve.answers.base import Answer, Part, State
@@ -154,13 +153,13 @@ class Check(Answer):
     """Operators that will run."""
     reason: str | None = None
     """Why the base was not judged."""
-    skipped: dict[str, str] = Field(default_factory=dict)
+    skipped: dict[str, str] = field(default_factory=dict)
     """Operators that will not run, and why."""
-    findings: list[Remark] = Field(default_factory=list)
+    findings: list[Remark] = field(default_factory=list)
     """What may break in this repository."""
-    sends: list[str] = Field(default_factory=list)
+    sends: list[str] = field(default_factory=list)
     """What would be sent to a model provider; empty: nothing."""
-    estimate: dict[str, float] = Field(default_factory=dict)
+    estimate: dict[str, float] = field(default_factory=dict)
     """What the campaign will cost: evaluations, seconds, usd."""
 
 

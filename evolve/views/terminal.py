@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from evolve.answers import Campaigns, Champions, Evaluations, Ranked, Show, Staleness, Started, Status
 from evolve.views.words import NOTHING, block, clean, line, number, seconds, short
+
+if TYPE_CHECKING:
+    from evolve.answers import Campaigns, Champions, Evaluations, Ranked, Show, Staleness, Started, Status
 
 STATE_STYLES = {"running": "green", "dead": "bold red", "paused": "yellow"}
 _LAST_REFUSALS = 10

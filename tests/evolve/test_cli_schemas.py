@@ -7,7 +7,8 @@ import jsonschema
 import pytest
 from handmade import SCHEMAS
 
-from evolve.answers import ANSWERS, Check, SandboxFacts, schema
+from evolve.answers import Check, SandboxFacts
+from evolve.answers.schemas import ANSWERS, schema
 
 ABOUT_ONE = """candidate commit parents inspirations operator score metrics cases feedback verdict measures
     cell evidence"""
