@@ -241,10 +241,12 @@ class OperatorsTable(Table):
     """Changes by a coding agent."""
     patches: PatchesTable | None = None
     """Ready-made changes."""
+    manual: bool = False
+    """Wait for proposals from outside (`evolve propose`) when no operator has anything to do."""
 
     def shares(self) -> dict[str, float]:
         """Share of each operator that is named."""
-        named = {name: getattr(self, name) for name in type(self).model_fields}
+        named = {name: getattr(self, name) for name in type(self).model_fields if name != "manual"}
         return {
             name: getattr(v, "share", 1.0) if isinstance(v, Table) else v for name, v in named.items() if v
         }

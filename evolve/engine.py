@@ -248,11 +248,11 @@ async def _unfinished(run: Run) -> list[Proposal]:
     """Proposals an earlier run left behind, by number; those nobody can make any more are closed."""
     left = sorted([*run.reader.proposals("open"), *run.reader.proposals("made")], key=lambda p: p.number)
     for proposal in left:
-        if proposal.operator in run.operators:
-            run.operators[proposal.operator].recall(proposal)
+        if operator := run.operator(proposal.operator):
+            operator.recall(proposal)
         elif proposal.outcome is None:
             await admit(run, failed(proposal, f"{proposal.operator} is no longer among the operators"))
-    return [p for p in left if p.operator in run.operators or p.outcome is not None]
+    return [p for p in left if run.operator(p.operator) or p.outcome is not None]
 
 
 def _ending(run: Run) -> Ending:

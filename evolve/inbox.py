@@ -30,11 +30,11 @@ from archives.errors import EvolveError
 from archives.reader import Reader
 from archives.records import Event
 
-ACTIONS = ("stop", "pause", "resume", "budget")
+ACTIONS = ("stop", "pause", "resume", "budget", "propose")
 KIND = "request"
 """Kind of the events that answer requests."""
 _NAME = re.compile(r"[0-9]{8}\.json")
-_LARGEST = 64 * 1024
+_LARGEST = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)

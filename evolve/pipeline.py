@@ -101,6 +101,8 @@ async def _next(run: Run) -> Proposal | None:
     while run.stopping is None:
         if run.paused:
             await run.changed.wait()
+        elif run.submitted and run.hold(run.submitted[0].number, run.first_look):
+            return run.submitted.popleft()
         elif reason := _ending(run):
             run.stop(reason)
         elif proposal := _afford(run):
@@ -108,7 +110,7 @@ async def _next(run: Run) -> Proposal | None:
                 await run.record(proposal)
                 reach("select.recorded")
             return proposal
-        elif run.in_flight:
+        elif run.in_flight or _waits_for_people(run):
             await run.changed.wait()
         else:
             run.stop(_why_nothing_fits(run))
@@ -116,11 +118,16 @@ async def _next(run: Run) -> Proposal | None:
 
 
 def _ending(run: Run) -> str | None:
-    if not run.operators:
+    if not (run.operators or run.submitted or _waits_for_people(run)):
         return "the operators have nothing more to propose"
     if run.fruitless >= FRUITLESS_LIMIT:
         return f"the last {run.fruitless} proposals led to nothing new to evaluate"
     return run.budget.used_up()
+
+
+def _waits_for_people(run: Run) -> bool:
+    """Whether proposals from outside are waited for, and the budget has room to judge one."""
+    return run.config.operators.manual and run.budget.left("evaluations") >= run.first_look
 
 
 def _afford(run: Run) -> Proposal | None:

@@ -51,7 +51,8 @@ def usable(config: Config, paths: Sequence[str]) -> tuple[list[str], dict[str, s
     named = config.operators.shares()
     found: list[str] = []
     skipped: dict[str, str] = {}
-    for name in named or OFFERED:
+    offered = () if config.operators.manual else OFFERED
+    for name in named or offered:
         reason = _unavailable(name, config, paths)
         if reason is None:
             found.append(name)
@@ -59,12 +60,11 @@ def usable(config: Config, paths: Sequence[str]) -> tuple[list[str], dict[str, s
             raise ConfigError(f"operators.{name}: {reason}")
         else:
             skipped[name] = reason
-    if set(found) <= {"crossover"}:
+    if set(found) <= {"crossover"} and not config.operators.manual:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in skipped.items())
         raise ConfigError(f"no operator can change these files ({reasons})")
-    return found, skipped | {
-        name: "evolve.toml names others" for name in OFFERED if named and name not in found
-    }
+    others = OFFERED if named or not offered else ()
+    return found, skipped | {name: "evolve.toml names others" for name in others if name not in found}
 
 
 def agent_spec(config: Config, folder: Path) -> AgentSpec:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -19,6 +20,7 @@ from evolve.budget import Budget
 from evolve.choice import Choice
 from evolve.config import Config
 from evolve.operators.base import Operator, Repairer, Source
+from evolve.operators.manual import Manual
 from evolve.policies.base import Policy
 from evolve.population import Population
 from evolve.staleness import successor
@@ -46,6 +48,8 @@ class Run:
         refused: Candidates about which a challenge has been decided.
         paused: Whether nothing new is proposed until somebody says so.
         queues: What waits in front of each stage, by its name.
+        manual: The operator for proposals from outside.
+        submitted: Proposals from outside that nobody has taken up yet.
     """
 
     config: Config
@@ -80,6 +84,19 @@ class Run:
     queues: dict[str, trio.MemoryReceiveChannel[Proposal]] = field(default_factory=dict)
     changed: trio.Event = field(default_factory=trio.Event)
     repairer: Repairer | None = None
+    manual: Manual = field(default_factory=Manual)
+    submitted: deque[Proposal] = field(default_factory=deque)
+
+    def operator(self, name: str) -> Operator | None:
+        """The operator of this name, the one for proposals from outside included; None if it has ended."""
+        return self.manual if name == self.manual.name else self.operators.get(name)
+
+    def submit(self, proposal: Proposal) -> None:
+        """Take a proposal from outside; it comes before any other."""
+        self.manual.recall(proposal)
+        self.budget.spend(proposals=1)
+        self.submitted.append(proposal)
+        self.wake()
 
     @property
     def seed(self) -> int:

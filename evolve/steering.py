@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from archives.errors import CampaignBusy
 from archives.journal import Journal
 from archives.reader import Reader
-from archives.records import Setting
+from archives.records import Basis, Record, Setting
 from evolve.budget import extended
 from evolve.inbox import Answer, NoAnswer, Request, answer_to, pending, post
 from evolve.ownership import own
+from evolve.submission import opened
+from evolve.submission import unsound as not_acceptable
 
 if TYPE_CHECKING:
     from evolve.campaign import Campaign
@@ -26,7 +28,7 @@ PATIENCE = 15.0
 NAMES = ("proposals", "evaluations", "wall", "tokens", "usd")
 WHOLE = ("proposals", "evaluations", "tokens")
 
-Decided = tuple[Answer, list[Setting]]
+Decided = tuple[Answer, Sequence[Record]]
 
 
 async def watch_inbox(run: Run, inbox: Path) -> None:
@@ -49,12 +51,12 @@ async def take_up(run: Run, inbox: Path) -> None:
         if request is None:
             await run.tell("inbox", f"{letter.path.name} is removed: {letter.fault}")
         elif answer_to(run.reader, request) is None:
-            answer, settings = _of_living(run, request)
-            await run.record(answer.event(request), *settings)
+            answer, records = _of_living(run, request)
+            await run.record(answer.event(request), *records)
             letter.discard()
             run.listener("request", f"{request.action}: {answer.text}")
             if answer.done:
-                _act(run, request)
+                _act(run, request, answer)
         letter.discard()
 
 
@@ -65,6 +67,8 @@ def _of_living(run: Run, request: Request) -> Decided:
         if answer.done and run.stopping:
             answer = Answer(True, f"{answer.text}; the run is ending, `evolve resume` goes on", answer.data)
         return answer, settings
+    if request.action == "propose":
+        return _of_proposal_to_living(run, request.arguments)
     if request.addressee not in (os.getpid(), 0):
         return Answer(False, "it was meant for an orchestrator that is gone; ask again"), []
     if request.action == "resume":
@@ -80,14 +84,27 @@ def _of_living(run: Run, request: Request) -> Decided:
     return Answer(True, f"proposes nothing new; {_rest(run)}, then it ends"), []
 
 
+def _of_proposal_to_living(run: Run, given: Mapping[str, Any]) -> Decided:
+    if fault := not_acceptable(run.reader, given, run.budget.left("proposals")):
+        return Answer(False, fault), []
+    number = run.number("proposal")
+    when = f"the next run judges it: {run.stopping}" if run.stopping else "it is judged next"
+    answer = Answer(True, f"proposal {number}; {when}", {"proposal": number})
+    return answer, [opened(number, run.basis(), given)]
+
+
 def _rest(run: Run) -> str:
     return f"{run.in_flight} in flight will be finished" if run.in_flight else "nothing is in flight"
 
 
-def _act(run: Run, request: Request) -> None:
+def _act(run: Run, request: Request, answer: Answer) -> None:
     if request.action == "budget":
         run.budget.limits = run.reader.setting("budget")
         run.listener("limits", dict(run.budget.limits))
+    elif request.action == "propose":
+        proposal = run.reader.proposal(answer.data["proposal"])
+        assert proposal is not None  # it was journaled with the answer
+        run.submit(proposal)
     elif request.action == "stop":
         run.interrupted = True
         run.stop("stopped by `evolve stop`")
@@ -112,8 +129,8 @@ def settle(campaign: Campaign) -> None:
         for letter in pending(campaign.layout.inbox):
             request = letter.request
             if request is not None and answer_to(reader, request) is None:
-                answer, settings = _of_resting(reader, request)
-                journal.write(answer.event(request), *settings)
+                answer, records = _of_resting(reader, request)
+                journal.write(answer.event(request), *records)
             letter.discard()
 
 
@@ -124,6 +141,8 @@ def _of_resting(reader: Reader, request: Request) -> Decided:
         if answer.done:
             answer = Answer(True, f"{answer.text}; `evolve resume` goes on", answer.data)
         return answer, settings
+    if request.action == "propose":
+        return _of_proposal_to_resting(reader, request.arguments)
     if request.action == "resume":
         return Answer(False, "no orchestrator lives"), []
     if request.action == "pause":
@@ -133,6 +152,17 @@ def _of_resting(reader: Reader, request: Request) -> Decided:
         return Answer(True, "no orchestrator lives, and none starts by itself"), settings
     settings = _state("stopped", "stopped while it was paused") if state == "paused" else []
     return Answer(True, "nothing to stop, no orchestrator lives"), settings
+
+
+def _of_proposal_to_resting(reader: Reader, given: Mapping[str, Any]) -> Decided:
+    counts = reader.counts()
+    limit = reader.setting("budget", {}).get("proposals", math.inf)
+    if fault := not_acceptable(reader, given, limit - counts.proposals):
+        return Answer(False, fault), []
+    number = counts.last_proposal + 1
+    text = f"proposal {number}; no orchestrator lives, `evolve resume` judges it"
+    proposal = opened(number, Basis(max(0, counts.last_champion), 0), given)
+    return Answer(True, text, {"proposal": number}), [proposal]
 
 
 def _state(state: str, reason: str) -> list[Setting]:

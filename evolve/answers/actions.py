@@ -47,6 +47,21 @@ class Steered(Answer):
     """Process of the living orchestrator (0: not known)."""
 
 
+class Proposed(Steered):
+    """`evolve propose`: what became of something handed in."""
+
+    proposal: int | None
+    """Number of the proposal; null where it was not taken."""
+    outcome: str | None
+    """What came of it, once it is done (see `--wait`): candidate, duplicate, unchanged, failed, rejected."""
+    reason: str | None
+    """Why it led nowhere, in one line."""
+    candidate: str | None
+    """Candidate it led to."""
+    score: float | None
+    """Its objective, if it was judged."""
+
+
 class Spending(Answer):
     """`evolve budget`: the limits and what is spent."""
 

@@ -42,6 +42,7 @@ COMMANDS: dict[str, Lazy] = {
     "pause": Lazy("evolve.cli.steer:pause", "Propose nothing new until `evolve resume`.", START),
     "stop": Lazy("evolve.cli.steer:stop", "Finish what is in flight and end the run.", START),
     "budget": Lazy("evolve.cli.steer:budget", "Show the budget, or add to it.", START),
+    "propose": Lazy("evolve.cli.propose:propose", "Hand in a patch or a reply as a proposal.", START),
     "doctor": Lazy("evolve.cli.check:doctor", "Say what is in the way on this machine.", START),
     "list": Lazy("evolve.cli.inspect:list_", "List the campaigns of this repository.", LOOK),
     "status": Lazy("evolve.cli.inspect:status", "Show where the campaign stands.", LOOK),

@@ -22,7 +22,7 @@ async def propose(run: Run, proposal: Proposal) -> Proposal | None:
         The proposal with its outcome, state "made" where there is a new candidate to judge; None where the
         operator is used up and the proposal never was one.
     """
-    operator = run.operators.get(proposal.operator)
+    operator = run.operator(proposal.operator)
     if operator is None:
         return None
     try:
@@ -63,7 +63,7 @@ def _commit(run: Run, proposal: Proposal, draft: Draft) -> tuple[Proposal, Candi
 
 
 async def _draft(run: Run, operator: Operator, proposal: Proposal) -> Draft:
-    order = _order(run, proposal)
+    order = _order(run, proposal, operator)
     while True:
         try:
             if operator.is_async:
@@ -75,7 +75,7 @@ async def _draft(run: Run, operator: Operator, proposal: Proposal) -> Draft:
             await run.changed.wait()
 
 
-def _order(run: Run, proposal: Proposal) -> Order:
+def _order(run: Run, proposal: Proposal, operator: Operator) -> Order:
     candidates = run.population.candidates
     ancestor = proposal.partner and run.population.common_ancestor(proposal.parent, proposal.partner)
     standing = run.population.standing(proposal.parent)
@@ -88,7 +88,7 @@ def _order(run: Run, proposal: Proposal) -> Order:
         ancestor=ancestor or None,
         inspirations=tuple(candidates[c] for c in proposal.inspirations),
         parent_score=standing.score if standing else None,
-        feedback=_feedback(run, proposal) if run.operators[proposal.operator].is_async else "",
+        feedback=_feedback(run, proposal) if operator.is_async else "",
         goal=run.config.campaign.goal,
     )
 

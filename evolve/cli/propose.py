@@ -1,0 +1,113 @@
+"""`evolve propose`: candidates from people and other programs."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, BinaryIO
+
+import click
+
+from archives.errors import ConfigError, EvolveError
+from evolve.cli.inspect import print_json
+from evolve.cli.place import Place, json_option
+
+if TYPE_CHECKING:
+    from archives.reader import Reader
+    from archives.records import Proposal
+    from evolve.campaign import Campaign
+    from evolve.inbox import Answer
+
+
+@click.command()
+@click.option(
+    "--patch", type=click.File("rb"), metavar="FILE", help="Hand in a Git diff; - is standard input."
+)
+@click.option("--reply", type=click.File("rb"), metavar="FILE", help="Hand in edits as a model writes them.")
+@click.option("--parent", default="best", metavar="ID", help="The candidate it changes; default: best.")
+@click.option("--message", default="", metavar="TEXT", help="One line of what was changed.")
+@click.option("--wait", is_flag=True, help="Return when it is judged; exit 1 if it led to no candidate.")
+@json_option
+@click.pass_obj
+def propose(
+    place: Place,
+    patch: BinaryIO | None,
+    reply: BinaryIO | None,
+    parent: str,
+    message: str,
+    wait: bool,
+    as_json: bool,
+) -> int:
+    """Hand in a change as a proposal; it is judged, archived and challenged like any other.
+
+    A living orchestrator takes it up next, otherwise the next `evolve resume` does.
+    """
+    from evolve.answering import resolve
+    from evolve.steering import ask
+    from evolve.submission import LARGEST
+
+    file, kind = (patch, "patch") if patch is not None else (reply, "reply")
+    if file is None or (patch is not None and reply is not None):
+        raise click.UsageError("give one of --patch FILE and --reply FILE")
+    content = file.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise ConfigError(f"{file.name} is larger than {LARGEST >> 20} MiB; hand in a smaller change")
+    campaign = place.open()
+    with campaign.reader() as reader:
+        candidate = resolve(reader, parent).id
+    encoded = base64.b64encode(content).decode("ascii")
+    answer = ask(campaign, "propose", kind=kind, content=encoded, parent=candidate, summary=message)
+    return _tell(campaign, answer, wait, as_json)
+
+
+def _tell(campaign: Campaign, answer: Answer, wait: bool, as_json: bool) -> int:
+    from evolve.submission import await_end
+
+    number = answer.data.get("proposal") if answer.done else None
+    ended = await_end(campaign, number) if wait and number is not None else None
+    if as_json:
+        _print(campaign, answer, number, ended)
+    elif not answer.done:
+        raise EvolveError(f"campaign {campaign.name}: {answer.text}")
+    else:
+        click.echo(f"campaign {campaign.name}: {_words(number, ended) if ended else answer.text}")
+    led = ended is None or ended.outcome in ("candidate", "duplicate")
+    return int(not answer.done or (wait and not led))
+
+
+def _words(number: int | None, ended: Proposal) -> str:
+    if ended.state != "done":
+        return f"proposal {number} is not judged yet, and no orchestrator lives; `evolve resume` judges it"
+    if ended.candidate and ended.outcome == "candidate":
+        return (
+            f"proposal {number} became candidate {ended.candidate[:10]}; `evolve show {ended.candidate[:10]}`"
+        )
+    return f"proposal {number}: {ended.outcome}: {ended.reason}"
+
+
+def _print(campaign: Campaign, answer: Answer, number: int | None, ended: Proposal | None) -> None:
+    from evolve.answering.campaigns import state
+    from evolve.answers import Proposed
+
+    pid = campaign.owner()
+    with campaign.reader() as reader:
+        print_json(
+            Proposed(
+                campaign=campaign.name,
+                done=answer.done,
+                text=answer.text,
+                state=state(reader, pid),
+                pid=pid,
+                proposal=number,
+                outcome=ended.outcome if ended else None,
+                reason=ended.reason if ended else None,
+                candidate=ended.candidate if ended else None,
+                score=_score(reader, ended.candidate if ended else None),
+            )
+        )
+
+
+def _score(reader: Reader, id: str | None) -> float | None:
+    from evolve.answering import show
+
+    candidate = reader.candidate(id) if id else None
+    return show(reader, candidate).score if candidate else None
