@@ -26,7 +26,7 @@ sequence, with these axes or others, is all it takes to restore or re-arrange it
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, insort
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -93,10 +93,6 @@ class _Member:
     rank: _Rank = (0.0, 0.0, 0)
 
 
-def _by_rank(member: _Member) -> _Rank:
-    return member.rank
-
-
 @dataclass(slots=True)
 class _Prior:
     """What the latest merits say of true ones; independent of the noise, which may become known later."""
@@ -146,10 +142,10 @@ class Grid:
         """Grows with each change of what the cells hold."""
         self._binnings = [Binning(axis) for axis in axes]
         self._members: dict[str, _Member] = {}
-        self._cells: dict[Cell, list[_Member]] = {}
+        self._in_order: list[_Member] = []
+        self._cells: dict[Cell, list[_Rank]] = {}
         self._prior = _Prior()
         self._weight = 0.0
-        self._seen = 0
         self._view: dict[Cell, tuple[Entry, ...]] | None = None
 
     @classmethod
@@ -175,19 +171,36 @@ class Grid:
     def add(self, entry: Entry) -> Placement:
         """Add a candidate, or update one that is already held; a tie keeps the one that came first."""
         known = self._members.get(entry.candidate)
-        fell = known is not None and entry.merit <= known.entry.merit
-        member = known or _Member(entry, self._seen)
         self._observe(entry, new=known is None)
         target = self.cell_of(entry.measures)
+        return self._added(entry, target) if known is None else self._updated(known, entry, target)
+
+    def _added(self, entry: Entry, cell: Cell) -> Placement:
+        member = self._members[entry.candidate] = _Member(entry, len(self._in_order))
+        self._in_order.append(member)
+        place = self._insert(member, cell)
+        if place < self.depth:
+            self._changed()
+        if len(self._cells[cell]) == 1:
+            return Placement("new", cell)
+        return Placement(self._status(place, better=True), cell)
+
+    def _updated(self, member: _Member, entry: Entry, target: Cell) -> Placement:
+        fell = entry.merit <= member.entry.merit
         before = {target: self._held(target), member.cell: self._held(member.cell)}
-        if known is not None:
-            self._remove(member)
+        self._remove(member)
         member.entry = entry
-        self._insert(member, target)
+        place = self._insert(member, target)
         if any(self._held(cell) != entries for cell, entries in before.items()):
             self._changed()
-        led = bool(before[target]) and before[target][0].candidate == entry.candidate
-        return Placement(self._status(member, bool(before[target]), better=not (led and fell)), target)
+        if not before[target]:
+            return Placement("new", target)
+        led = before[target][0].candidate == entry.candidate
+        return Placement(self._status(place, better=not (led and fell)), target)
+
+    def entry(self, candidate: str) -> Entry:
+        """What was added last of a candidate; KeyError if it never was."""
+        return self._members[candidate].entry
 
     def cell_of(self, measures: Mapping[str, float | str]) -> Cell:
         """The cell these measures fall into, with the edges as they are now."""
@@ -206,8 +219,8 @@ class Grid:
     @property
     def best(self) -> Entry | None:
         """The entry ranked highest of all; it is never lost, however the edges move."""
-        tops = [members[0] for members in self._cells.values()]
-        return min(tops, key=lambda member: member.rank).entry if tops else None
+        tops = [ranks[0] for ranks in self._cells.values()]
+        return self._in_order[min(tops)[2]].entry if tops else None
 
     def edges(self, name: str) -> tuple[float, ...]:
         """Inner edges of the bins of an axis as they are now, ascending; empty for categories."""
@@ -234,16 +247,16 @@ class Grid:
             for binning in self._binnings
             if binning.axis.name in entry.measures
         ]
-        self._seen += new
         learned = new and self._learned(entry)
         if any(moved) or (learned and self._noise):
             self._rearrange()
 
     def _learned(self, entry: Entry) -> bool:
         self._prior.recent.append((entry.merit, entry.count))
-        if self._seen < self._prior.due:
+        seen = len(self._in_order) + 1
+        if seen < self._prior.due:
             return False
-        self._prior.due = self._seen + max(_ENOUGH, self._seen // 4)
+        self._prior.due = seen + max(_ENOUGH, seen // 4)
         self._prior.learn()
         self._weight = self._prior.weight(self._noise)
         return True
@@ -251,37 +264,37 @@ class Grid:
     def _rearrange(self) -> None:
         before = {cell: self._held(cell) for cell in self._cells}
         self._cells.clear()
-        for member in self._members.values():
+        for member in self._in_order:
             member.cell = self.cell_of(member.entry.measures)
             member.rank = self._rank(member)
-            self._cells.setdefault(member.cell, []).append(member)
-        for members in self._cells.values():
-            members.sort(key=_by_rank)
+            self._cells.setdefault(member.cell, []).append(member.rank)
+        for ranks in self._cells.values():
+            ranks.sort()
         if {cell: self._held(cell) for cell in self._cells} != before:
             self._changed()
 
     def _rank(self, member: _Member) -> _Rank:
         return (-self.estimate(member.entry), -member.entry.merit, member.order)
 
-    def _insert(self, member: _Member, cell: Cell) -> None:
+    def _insert(self, member: _Member, cell: Cell) -> int:
+        """Put a member into a cell; returns its place there, from 0."""
+        ranks = self._cells.setdefault(cell, [])
         member.cell = cell
         member.rank = self._rank(member)
-        insort(self._cells.setdefault(cell, []), member, key=_by_rank)
-        self._members[member.entry.candidate] = member
+        place = bisect_left(ranks, member.rank)
+        ranks.insert(place, member.rank)
+        return place
 
     def _remove(self, member: _Member) -> None:
-        members = self._cells[member.cell]
-        del members[bisect_left(members, member.rank, key=_by_rank)]
-        if not members:
+        ranks = self._cells[member.cell]
+        del ranks[bisect_left(ranks, member.rank)]
+        if not ranks:
             del self._cells[member.cell]
 
     def _held(self, cell: Cell) -> tuple[Entry, ...]:
-        return tuple(member.entry for member in self._cells.get(cell, ())[: self.depth])
+        return tuple([self._in_order[rank[2]].entry for rank in self._cells.get(cell, ())[: self.depth]])
 
-    def _status(self, member: _Member, occupied: bool, better: bool) -> Status:
-        if not occupied:
-            return "new"
-        place = bisect_left(self._cells[member.cell], member.rank, key=_by_rank)
+    def _status(self, place: int, better: bool) -> Status:
         if place >= self.depth:
             return "rejected"
         return "improved" if place == 0 and better else "kept"

@@ -30,17 +30,21 @@ from archives.records import (
     Decision,
     Evaluation,
     Event,
+    Look,
     Proposal,
     ProposalState,
     Purpose,
     Split,
+    Stub,
     Treatment,
+    Verdict,
 )
 from archives.schema import VERSION, version_of
 
 R = TypeVar("R", Proposal, Candidate, Evaluation, Decision, Champion, Call, Event)
 
 _LOCK_TIMEOUT = 5.0
+_AT_A_TIME = 1000
 _HEX = frozenset("0123456789abcdef")
 _AFTER_HEX = "g"
 
@@ -189,9 +193,68 @@ class Reader:
         wanted = {"candidate": candidate, "split": split, "purpose": purpose}
         return self._filter(EVALUATIONS, wanted, "" if every else "stage = 'full' AND part IS NULL")
 
+    def looks(self) -> Iterator[Look]:
+        """Evaluations in full for the search, by id, with only what standing is made of.
+
+        A fifth of the time that whole evaluations take.
+        """
+        sql = (
+            "SELECT candidate, verdict, purpose, evaluator, score, measures FROM evaluations"
+            " WHERE +split = 'search' AND +stage = 'full' AND part IS NULL ORDER BY id"
+        )
+        with self._refusing():
+            for candidate, verdict, purpose, evaluator, score, measures in self._connection.execute(sql):
+                said = {} if measures == "{}" else json.loads(measures)
+                yield Look(candidate, verdict, purpose, evaluator, score, said)
+
+    def stubs(self) -> Iterator[Stub]:
+        """All candidates by number, with only what is needed of each."""
+        rows = self._connection.execute("SELECT id, parents, measures FROM candidates ORDER BY number")
+        with self._refusing():
+            while some := rows.fetchmany(_AT_A_TIME):
+                ids, parents, measures = zip(*some, strict=True)
+                for id, of, said in zip(ids, _all(parents), _all(measures), strict=True):
+                    yield Stub(id, tuple(of), said)
+
     def evaluations_after(self, id: int) -> Iterator[Evaluation]:
         """Evaluations with an id above `id`, by id."""
         return self._select(EVALUATIONS, "WHERE id > ? ORDER BY id", (id,))
+
+    def last_evaluations(self, limit: int | None = None, candidate: str | None = None) -> list[Evaluation]:
+        """The last evaluations of every kind, by id; only this candidate's."""
+        where, values = ("WHERE candidate = ? ", (candidate,)) if candidate else ("", ())
+        clause = f"{where}ORDER BY id DESC LIMIT {-1 if limit is None else limit}"
+        return list(self._select(EVALUATIONS, clause, values))[::-1]
+
+    def evaluations_of(self, candidate: str) -> int:
+        """How many evaluations of every kind a candidate has had."""
+        return self._number("SELECT count(*) FROM evaluations WHERE candidate = ?", (candidate,))
+
+    def last_evaluation(self) -> int:
+        """Highest id of an evaluation; 0 without one."""
+        return self._number("SELECT coalesce(max(id), 0) FROM evaluations")
+
+    def score(self, candidate: str) -> float | None:
+        """Mean objective over evaluations in full for the search, with its own sign; None unless judged."""
+        scores = [row[0] for row in self._words(candidate, "score") if row[0] is not None]
+        return sum(scores) / len(scores) if scores else None
+
+    def verdict(self, candidate: str) -> Verdict | None:
+        """Judged if any evaluation in full for the search was, else the last one's; None while it waits."""
+        verdicts = [row[0] for row in self._words(candidate, "verdict")]
+        return "judged" if "judged" in verdicts else verdicts[-1] if verdicts else None
+
+    def measures(self, candidate: str) -> dict[str, float | str]:
+        """Measures of a candidate: built in, and reported by judged evaluations, later ones above earlier."""
+        built = self._rows("SELECT measures FROM candidates WHERE id = ?", (candidate,))
+        known = json.loads(built[0][0]) if built else {}
+        for verdict, text in self._words(candidate, "verdict, measures"):
+            known |= json.loads(text) if verdict == "judged" else {}
+        return known
+
+    def _words(self, candidate: str, columns: str) -> list[Any]:
+        clause = "candidate = ? AND split = 'search' AND stage = 'full' AND part IS NULL ORDER BY id"
+        return self._rows(f"SELECT {columns} FROM evaluations WHERE {clause}", (candidate,))
 
     def decisions(self) -> Iterator[Decision]:
         """All decisions, by id."""
@@ -267,8 +330,8 @@ class Reader:
         with self._refusing():
             return self._connection.execute(sql, values).fetchall()
 
-    def _number(self, sql: str) -> int:
-        return int(self._rows(sql)[0][0])
+    def _number(self, sql: str, values: Sequence[object] = ()) -> int:
+        return int(self._rows(sql, values)[0][0])
 
     @contextlib.contextmanager
     def _refusing(self) -> Iterator[None]:
@@ -276,6 +339,11 @@ class Reader:
             yield
         except sqlite3.Error as error:
             raise database.refusal(self.path, error, "read") from error
+
+
+def _all(texts: Sequence[str]) -> Any:
+    """Values of many JSON texts; one call for all takes a third of the time of one for each."""
+    return json.loads(f"[{','.join(texts)}]")
 
 
 def _connect(path: Path) -> sqlite3.Connection:

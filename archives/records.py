@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 Verdict = Literal["judged", "failed", "invalid", "tampered", "could_not_judge", "cancelled"]
 Split = Literal["search", "holdout"]
@@ -120,6 +120,14 @@ class Candidate:
     rebased_from: str | None = None
 
 
+class Stub(NamedTuple):
+    """What all of a campaign's candidates are known by; `measures` are the built-in ones."""
+
+    id: str
+    parents: tuple[str, ...]
+    measures: Mapping[str, float | str]
+
+
 @dataclass(frozen=True, slots=True)
 class CaseScore:
     """Score of one case, with the feedback the evaluator gave for it."""
@@ -184,6 +192,17 @@ class Evaluation:
     def whole(self) -> bool:
         """Whether it is the word on a candidate: of the full stage, and of all its cases."""
         return self.stage == FULL and self.part is None
+
+
+class Look(NamedTuple):
+    """What an evaluation in full, for the search, says of its candidate: all that its standing is made of."""
+
+    candidate: str
+    verdict: Verdict
+    purpose: Purpose
+    evaluator: int
+    score: float | None
+    measures: Mapping[str, float | str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,7 +123,7 @@ class Campaign:
         from evolve.answering import resolve, show
 
         with self.reader() as reader:
-            return show(reader, resolve(reader, candidate))
+            return show(reader, resolve(reader, candidate), self.owner() is not None)
 
     def lineage(self, candidate: str | None = None) -> Lineage:
         """Ancestry of a candidate, or of all.
@@ -134,7 +134,8 @@ class Campaign:
         from evolve.answering import lineage, resolve
 
         with self.reader() as reader:
-            return lineage(reader, None if candidate is None else resolve(reader, candidate).id)
+            id = None if candidate is None else resolve(reader, candidate).id
+            return lineage(reader, id, self.owner() is not None)
 
 
 def _nobody(kind: str, what: Any) -> None:

@@ -35,6 +35,8 @@ from evolve.stages.admit import admit, learn
 from evolve.stages.baseline import baseline
 from evolve.stages.challenge import gated
 from evolve.steering import take_up, watch_inbox
+from evolve.summary import NAME as SUMMARY
+from evolve.summary import summary_of
 from evolve.territory import editable
 
 State = Literal["finished", "stopped"]
@@ -99,7 +101,7 @@ async def _begin(campaign: Campaign, journal: Journal) -> dict[str, float]:
         added = reader.setting("budget_added", {})
     limits = extended(campaign.config.budget.limits(), added)
     facts = changeable_facts(campaign.config) | {"budget": limits}
-    facts |= {"state": "running", "reason": "", "failed": False, "paused": False, "gauges": {}}
+    facts |= {"state": "running", "reason": "", "failed": False, "paused": False, "gauges": {}, SUMMARY: None}
     await _write(journal, Event("started", f"process {os.getpid()}"), **facts)
     return limits
 
@@ -135,7 +137,7 @@ async def _assembled(
 ) -> AsyncIterator[Run]:
     """Everything a run needs, rebuilt from the journal."""
     config, store = campaign.config, campaign.store
-    with Reader(campaign.layout.database) as reader:
+    with Reader(campaign.layout.database) as reader, Reader(campaign.layout.database) as lookup:
         facts = reader.settings()
         base = reader.candidate(facts["base"])
         if base is None:
@@ -147,8 +149,10 @@ async def _assembled(
             [Axis(**axis) for axis in facts["axes"]],
             facts["depth"],
             facts.get("noise", 0.0),
+            lookup.candidate,
         )
-        population.load(reader.candidates(), reader.evaluations(), reader.champions())
+        population.load(reader.stubs(), reader.looks(), reader.champions())
+        population.last = reader.last_evaluation()
         names, _ = usable(config, [path for path in paths if source.editable(path)])
         policies = policies_for(config)
         async with AsyncExitStack() as stack:
@@ -241,7 +245,9 @@ async def _conduct(run: Run, heard: Interrupts, inbox: Path) -> None:
         await pipeline(run, proposers_width(run), evaluators_width(run.config), unfinished)
         nursery.cancel_scope.cancel()
     with trio.CancelScope(shield=True):
-        await run.record(Setting("spent", dict(run.budget.spent)))
+        await run.record(
+            Setting("spent", dict(run.budget.spent)), _summary(run, run.next_ids["evaluation"] - 1)
+        )
 
 
 async def _unfinished(run: Run) -> list[Proposal]:
@@ -294,7 +300,11 @@ async def _watch_wall(run: Run) -> None:
 async def _watch_gauges(run: Run) -> None:
     """Leave in the journal, once a second, how full the stages are, for those who watch."""
     shown: dict[str, Any] = {}
+    summed = -1
     while True:
+        if run.population.heard != summed:
+            summed = run.population.heard
+            await run.record(_summary(run, run.population.last))
         gauges = {
             "in_flight": run.in_flight,
             "wall": round(run.budget.spent.get("wall", 0.0), 1),
@@ -304,6 +314,10 @@ async def _watch_gauges(run: Run) -> None:
             await run.record(Setting("gauges", gauges))
             shown = gauges
         await trio.sleep(GAUGE_EVERY)
+
+
+def _summary(run: Run, evaluation: int) -> Setting:
+    return Setting(SUMMARY, summary_of(run.population, evaluation).said())
 
 
 def occupancy(channel: trio.MemoryReceiveChannel[Any]) -> dict[str, int]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from archives.grid import Axis, Entry, Grid
-from archives.records import Candidate, Champion, Direction, Evaluation
+from archives.records import Candidate, Champion, Direction, Evaluation, Look, Stub, Verdict
+from evolve.candidates import Candidates
 
 
 @dataclass(slots=True)
@@ -18,7 +20,6 @@ class Standing:
         total: Sum of their objectives, with their own sign.
         first_count: Those of them that belong to the first look, before any confirmation or gate.
         first_total: Sum of their objectives.
-        measures: Measures of the candidate, those of the evaluator included.
         placement: Where the archive put it at its first judged evaluation.
     """
 
@@ -27,7 +28,6 @@ class Standing:
     first_count: int = 0
     first_total: float = 0.0
     placement: str = "rejected"
-    measures: dict[str, float | str] = field(default_factory=dict)
 
     @property
     def score(self) -> float:
@@ -36,48 +36,121 @@ class Standing:
 
 
 class Population:
-    """Candidates, their standing, the archive and the champions of one campaign."""
+    """Candidates, their standing, the archive and the champions of one campaign.
+
+    Args:
+        direction: Which way the objective is better.
+        axes: The archive's axes.
+        depth: Candidates kept in a cell.
+        noise: Standard deviation of one evaluation.
+        fetch: Reads a candidate from the journal; None where it is not there.
+
+    Attributes:
+        heard: How many evaluations were taken in one by one.
+        last: Highest id of an evaluation that is taken in.
+    """
 
     def __init__(
-        self, direction: Direction, axes: Sequence[Axis], depth: int = 1, noise: float = 0.0
+        self,
+        direction: Direction,
+        axes: Sequence[Axis],
+        depth: int = 1,
+        noise: float = 0.0,
+        fetch: Callable[[str], Candidate | None] = lambda _: None,
     ) -> None:
         self.sign = 1.0 if direction == "maximize" else -1.0
-        self.candidates: dict[str, Candidate] = {}
+        self.candidates = Candidates(fetch)
         self._axes = tuple(axes)
+        self._measured = tuple(axis.name for axis in axes)
         self.grid = Grid(axes, depth, noise=noise)
         self.champions: list[Champion] = []
         self._standings: dict[str, Standing] = {}
+        self._unjudged: dict[str, Verdict] = {}
+        self.heard = 0
+        self.last = 0
+        self._highest: str | None = None
+        self._highest_fell = False
         self._elites: tuple[int, list[Entry]] = (-1, [])
 
     def add(self, candidate: Candidate) -> None:
         """Know of a candidate; its tree is not evaluated again from now on."""
-        self.candidates[candidate.id] = candidate
+        self.candidates.add(candidate)
 
     def hear(self, evaluation: Evaluation) -> None:
         """Take in an evaluation; only what was judged in full, for the search, changes anything."""
+        self.heard += 1
+        self.last = max(self.last, evaluation.id)
         if not evaluation.whole or evaluation.split != "search":
             return
-        if evaluation.verdict != "judged" or evaluation.score is None:
-            return
         candidate = self.candidates[evaluation.candidate]
-        standing = self._standings.setdefault(candidate.id, Standing(measures=dict(candidate.measures)))
+        self.candidates.wrote(candidate.id)
+        if evaluation.verdict != "judged" or evaluation.score is None:
+            if candidate.id not in self._standings:
+                self._unjudged[candidate.id] = evaluation.verdict
+            return
+        first = evaluation.purpose in ("search", "baseline")
+        self._take(candidate.id, evaluation.score, first, candidate.measures, evaluation.measures)
+
+    def _take(
+        self,
+        candidate: str,
+        score: float,
+        first: bool,
+        builtin: Mapping[str, float | str],
+        reported: Mapping[str, float | str],
+    ) -> None:
+        standing = self._standings.get(candidate)
+        measures = builtin if standing is None else self.grid.entry(candidate).measures
+        if standing is None:
+            standing = self._standings[candidate] = Standing()
+            self._unjudged.pop(candidate, None)
         standing.count += 1
-        standing.total += evaluation.score
-        if evaluation.purpose in ("search", "baseline"):
+        standing.total += score
+        if first:
             standing.first_count += 1
-            standing.first_total += evaluation.score
-        standing.measures.update(evaluation.measures)
-        merit = self.sign * standing.score
-        placed = self.grid.add(Entry(candidate.id, merit, standing.measures, standing.count))
+            standing.first_total += score
+        known = {**measures, **reported} if reported else measures
+        placing = {name: known[name] for name in self._measured if name in known}
+        placed = self.grid.add(Entry(candidate, self.sign * standing.score, placing, standing.count))
         if standing.count == 1:
             standing.placement = placed.status
+        self._note_highest(candidate)
+
+    def _note_highest(self, candidate: str) -> None:
+        if self._highest is None or candidate == self._highest:
+            self._highest_fell = self._highest is not None
+            self._highest = candidate
+        elif not self._highest_fell and self._above(candidate, self._highest):
+            self._highest = candidate
+
+    def _above(self, one: str, other: str) -> bool:
+        mine, theirs = self.sign * self._standings[one].score, self.sign * self._standings[other].score
+        return mine > theirs or (
+            mine == theirs and self.candidates[one].number < self.candidates[other].number
+        )
+
+    def highest(self) -> str | None:
+        """The candidate with the best mean objective, the earliest of equals; None if none was judged."""
+        if self._highest_fell and self._highest is not None:
+            self._highest_fell = False
+            for candidate in self._standings:
+                if candidate != self._highest and self._above(candidate, self._highest):
+                    self._highest = candidate
+        return self._highest
+
+    def verdict(self, candidate: str) -> Verdict | None:
+        """What came of judging a candidate: judged if it ever was, else the last word; None so far."""
+        return "judged" if candidate in self._standings else self._unjudged.get(candidate)
+
+    def verdicts(self) -> dict[str, int]:
+        """Candidates by verdict."""
+        counted: Counter[str] = Counter(self._unjudged.values())
+        counted["judged"] = len(self._standings)
+        return {verdict: count for verdict, count in sorted(counted.items()) if count}
 
     def relay(self, depth: int, noise: float) -> None:
         """Lay the archive out anew: other depth, other noise, the same candidates in the same order."""
-        entries = [
-            Entry(candidate, self.sign * s.score, s.measures, s.count)
-            for candidate, s in self._standings.items()
-        ]
+        entries = [self.grid.entry(candidate) for candidate in self._standings]
         self.grid = Grid.rebuild(self._axes, depth, entries, noise)
         self._elites = (-1, [])
 
@@ -92,9 +165,7 @@ class Population:
 
     def estimate(self, candidate: str) -> float:
         """Merit of a judged candidate, shrunk towards the others' as far as noise makes it doubtful."""
-        standing = self._standings[candidate]
-        merit = self.sign * standing.score
-        return self.grid.estimate(Entry(candidate, merit, standing.measures, standing.count))
+        return self.grid.estimate(self.grid.entry(candidate))
 
     def first_merit(self, candidate: str) -> float | None:
         """Merit at the first look, which later confirmations do not change: what operators learn from."""
@@ -124,10 +195,9 @@ class Population:
 
     def leader(self, candidate: str) -> str | None:
         """The best of the cell that a candidate falls into; None where it was not judged."""
-        standing = self._standings.get(candidate)
-        if standing is None:
+        if candidate not in self._standings:
             return None
-        held = self.grid.cells().get(self.grid.cell_of(standing.measures))
+        held = self.grid.cells().get(self.grid.cell_of(self.grid.entry(candidate).measures))
         return held[0].candidate if held else None
 
     def ancestors(self, candidate: str) -> Mapping[str, int]:
@@ -137,7 +207,7 @@ class Population:
         while frontier:
             following = []
             for one in frontier:
-                for parent in self.candidates[one].parents:
+                for parent in self.candidates.parents(one):
                     if parent not in distance:
                         distance[parent] = distance[one] + 1
                         following.append(parent)
@@ -150,15 +220,19 @@ class Population:
         shared = [(mine[c] + theirs[c], self.candidates[c].number, c) for c in mine if c in theirs]
         return min(shared)[2] if shared else None
 
-    def load(
-        self,
-        candidates: Iterable[Candidate],
-        evaluations: Iterable[Evaluation],
-        champions: Iterable[Champion],
-    ) -> None:
-        """Rebuild from the journal."""
-        for candidate in candidates:
-            self.add(candidate)
-        for evaluation in evaluations:
-            self.hear(evaluation)
+    def load(self, stubs: Iterable[Stub], looks: Iterable[Look], champions: Iterable[Champion]) -> None:
+        """Rebuild from the journal: candidates by number, evaluations by id, champions by version."""
+        ids: dict[str, str] = {}
+        measures: dict[str, Mapping[str, float | str]] = {}
+        for stub in stubs:
+            ids[stub.id] = stub.id
+            measures[stub.id] = stub.measures
+            self.candidates.know(stub.id, tuple([ids.get(parent, parent) for parent in stub.parents]))
+        for look in looks:
+            id = ids[look.candidate]
+            if look.verdict == "judged" and look.score is not None:
+                first = look.purpose in ("search", "baseline")
+                self._take(id, look.score, first, measures.pop(id, {}), look.measures)
+            elif id not in self._standings:
+                self._unjudged[id] = look.verdict
         self.champions.extend(champions)

@@ -24,6 +24,7 @@ from evolve.operators.manual import Manual
 from evolve.policies.base import Policy
 from evolve.population import Population
 from evolve.staleness import successor
+from evolve.summary import NAME as SUMMARY
 from evolve.waiting import outcome
 
 Rule = Literal["strict", "evalue"]
@@ -180,7 +181,8 @@ class Run:
         self.rule = rule
         depth = self.config.archive.depth or (NOISY_DEPTH if rule == "evalue" else 1)
         self.population.relay(depth, noise)
-        await self.record(Setting("rule", rule), Setting("noise", noise), Setting("depth", depth))
+        settled = {"rule": rule, "noise": noise, "depth": depth, SUMMARY: None}
+        await self.record(*(Setting(name, value) for name, value in settled.items()))
 
     def hold(self, proposal: int, evaluations: int) -> bool:
         """Reserve evaluations for a proposal; False if they do not fit in the budget."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from evolve.answers import (
     State,
     Status,
 )
-from evolve.derived import View, look
+from evolve.summary import summarised
 
 
 def state(reader: Reader, pid: int | None) -> State:
@@ -55,15 +54,10 @@ def _reason(reader: Reader, now: State) -> str | None:
     return reader.setting("reason") or None
 
 
-def _standing_of_base(reader: Reader, view: View) -> tuple[str | None, float | None]:
-    base: str | None = reader.setting("base")
-    return base, (view.score(base) if base else None)
-
-
-def ranked(view: View, candidate: Candidate | None) -> Ranked | None:
+def ranked(reader: Reader, candidate: str | None) -> Ranked | None:
     """A candidate with its score; None if it has none."""
-    score = None if candidate is None else view.score(candidate.id)
-    return None if candidate is None or score is None else Ranked(candidate=candidate.id, score=score)
+    score = None if candidate is None else reader.score(candidate)
+    return None if candidate is None or score is None else Ranked(candidate=candidate, score=score)
 
 
 def status(reader: Reader, home: Path, pid: int | None) -> Status:
@@ -79,38 +73,36 @@ def status(reader: Reader, home: Path, pid: int | None) -> Status:
 
 
 def _status(reader: Reader, home: Path, pid: int | None) -> Status:
-    view, counts = look(reader), reader.counts()
+    counts, summary = reader.counts(), summarised(reader, running=pid is not None)
     spent = spent_so_far(reader, counts)
-    base, baseline = _standing_of_base(reader, view)
-    champion, champions = view.champion, view.population.champions
-    verdicts = Counter(view.verdicts.values())
+    base, champion = reader.setting("base"), reader.champion()
     waiting = [*reader.proposals("open"), *reader.proposals("made")]
-    version = champions[-1].version if champions else 0
+    version = champion.version if champion else 0
     now = state(reader, pid)
     return Status(
         campaign=reader.setting("campaign", home.name),
         state=now,
         reason=_reason(reader, now),
         proposals=counts.proposals,
-        candidates=len(view.population.candidates),
+        candidates=counts.candidates,
         evaluations=counts.counted,
-        failed=verdicts["failed"],
+        failed=summary.verdicts.get("failed", 0),
         duplicates=counts.outcomes.get("duplicate", 0),
         stale=sum(proposal.basis.champion < version for proposal in waiting),
         staleness=_staleness(reader),
-        elites=sum(len(entries) for entries in view.population.grid.cells().values()),
-        coverage=view.population.grid.coverage,
-        champion=champion.id if champion else None,
-        best_score=view.score(champion.id) if champion else None,
-        baseline_score=baseline,
+        elites=len(summary.elites),
+        coverage=summary.coverage,
+        champion=champion.candidate if champion else None,
+        best_score=reader.score(champion.candidate) if champion else None,
+        baseline_score=reader.score(base) if base else None,
         budget=limits(reader, spent),
         in_flight=len(waiting),
         objective=reader.setting("objective", "score"),
         direction=reader.setting("direction", "maximize"),
         base=base,
-        highest=ranked(view, view.highest()),
-        promotions=max(len(champions) - 1, 0),
-        verdicts=dict(sorted(verdicts.items())),
+        highest=ranked(reader, summary.highest),
+        promotions=version,
+        verdicts=dict(summary.verdicts),
         outcomes=dict(sorted(counts.outcomes.items())),
         spent=spent,
         runs=counts.evaluations,
@@ -144,15 +136,10 @@ def campaign(reader: Reader, home: Path, pid: int | None) -> Campaign:
         reason=_reason(reader, now),
         proposals=counts.proposals,
         evaluations=counts.counted,
-        best_score=_mean(reader, champion.candidate) if champion else None,
-        baseline_score=_mean(reader, base) if base else None,
+        best_score=reader.score(champion.candidate) if champion else None,
+        baseline_score=reader.score(base) if base else None,
         home=str(home),
     )
-
-
-def _mean(reader: Reader, candidate: str) -> float | None:
-    scores = [e.score for e in reader.evaluations(candidate, split="search") if e.score is not None]
-    return sum(scores) / len(scores) if scores else None
 
 
 def evaluations(reader: Reader, candidate: Candidate | None = None, limit: int | None = None) -> Evaluations:
@@ -163,14 +150,10 @@ def evaluations(reader: Reader, candidate: Candidate | None = None, limit: int |
         candidate: Only this candidate's.
         limit: Only so many, the last ones.
     """
-    rows = reader.evaluations(candidate.id if candidate else None, every=True)
-    kept: deque[Evaluation] = deque(maxlen=limit)
-    total = 0
-    for row in rows:
-        kept.append(row)
-        total += 1
+    rows = reader.last_evaluations(limit, candidate.id if candidate else None)
+    total = reader.evaluations_of(candidate.id) if candidate else reader.counts().evaluations
     rebased = reader.rebased()
-    return Evaluations(evaluations=[_run(row, rebased.get(row.candidate)) for row in kept], total=total)
+    return Evaluations(evaluations=[_run(row, rebased.get(row.candidate)) for row in rows], total=total)
 
 
 _RUN = tuple(field.name for field in fields(Run) if field.name != "rebased_from")

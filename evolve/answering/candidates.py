@@ -11,7 +11,7 @@ from archives.reader import Reader
 from archives.records import Candidate, Decision, Evaluation, Proposal
 from evolve.answering.campaigns import ranked
 from evolve.answers import Attempt, Best, Case, Diff, Judgement, Show
-from evolve.derived import look
+from evolve.summary import summarised
 
 if TYPE_CHECKING:
     from archives.store import Store
@@ -54,32 +54,41 @@ def _named(reader: Reader, word: str) -> Candidate:
     return candidate
 
 
-def best(reader: Reader) -> Best:
+def best(reader: Reader, running: bool = False) -> Best:
     """The champion, and all that is known of it.
+
+    Args:
+        reader: The journal.
+        running: Whether an orchestrator lives.
 
     Raises:
         EvolveError: There is none yet.
     """
     with reader.snapshot():
-        return Best(**vars(show(reader, resolve(reader, "champion"))))
+        return Best(**vars(_show(reader, resolve(reader, "champion"), running)))
 
 
-def show(reader: Reader, candidate: Candidate) -> Show:
-    """All that is known of one candidate."""
+def show(reader: Reader, candidate: Candidate, running: bool = False) -> Show:
+    """All that is known of one candidate.
+
+    Args:
+        reader: The journal.
+        candidate: The candidate.
+        running: Whether an orchestrator lives.
+    """
     with reader.snapshot():
-        return _show(reader, candidate)
+        return _show(reader, candidate, running)
 
 
-def _show(reader: Reader, candidate: Candidate) -> Show:
-    view = look(reader)
+def _show(reader: Reader, candidate: Candidate, running: bool) -> Show:
+    summary, champion = summarised(reader, running), reader.champion()
     rows = list(reader.evaluations(candidate.id))
     search = [row for row in rows if row.split == "search"]
     judged = [row for row in search if row.verdict == "judged"]
     last = next(reversed(judged or search), None)
-    attempts = [p for p in reader.proposals() if p.candidate == candidate.id]
-    cell = view.cells().get(candidate.id)
+    attempts = list(reader.proposals(candidate=candidate.id))
+    cell = summary.elites.get(candidate.id)
     base = reader.setting("base")
-    verdict = view.verdicts.get(candidate.id)
     return Show(
         candidate=candidate.id,
         commit=candidate.commit,
@@ -87,21 +96,21 @@ def _show(reader: Reader, candidate: Candidate) -> Show:
         inspirations=list(dict.fromkeys(i for p in attempts for i in p.inspirations)),
         rebased_from=candidate.rebased_from,
         operator=candidate.operator,
-        score=view.score(candidate.id),
+        score=reader.score(candidate.id),
         metrics=dict(last.metrics) if last else {},
         cases=_cases(judged),
         feedback=last.feedback if last else "",
-        verdict=verdict,
-        measures=view.measures(candidate),
-        cell=None if cell is None else list(cell),
+        verdict=reader.verdict(candidate.id),
+        measures=reader.measures(candidate.id),
+        cell=cell,
         evidence=[judgement(d) for d in reader.decisions() if d.challenger == candidate.id],
         number=candidate.number,
         summary=candidate.summary,
         reason=last.reason if last else None,
-        champion=view.champion is not None and view.champion.id == candidate.id,
+        champion=champion is not None and champion.candidate == candidate.id,
         evaluations=len(rows),
-        baseline_score=view.score(base) if base else None,
-        highest=ranked(view, view.highest()),
+        baseline_score=reader.score(base) if base else None,
+        highest=ranked(reader, summary.highest),
         changed=list(candidate.changed),
         proposals=[_attempt(proposal) for proposal in attempts],
         artifacts=dict(last.artifacts) if last else {},

@@ -100,8 +100,8 @@ def best(place: Place, as_json: bool) -> None:
     """Show the champion, and the candidate with the highest raw score if that is another."""
     from evolve import answering
 
-    with looking(place) as (_, reader):
-        answer = answering.best(reader)
+    with looking(place) as (campaign, reader):
+        answer = answering.best(reader, campaign.owner() is not None)
     _show(answer, as_json)
 
 
@@ -116,8 +116,8 @@ def show(place: Place, id: str, as_json: bool) -> None:
     """
     from evolve import answering
 
-    with looking(place) as (_, reader):
-        answer = answering.show(reader, answering.resolve(reader, id))
+    with looking(place) as (campaign, reader):
+        answer = answering.show(reader, answering.resolve(reader, id), campaign.owner() is not None)
     _show(answer, as_json)
 
 
@@ -159,8 +159,8 @@ def archive(place: Place, as_json: bool) -> None:
     """Show the archive: the best candidates of each kind, cell by cell."""
     from evolve import answering
 
-    with looking(place) as (_, reader):
-        answer = answering.archive(reader)
+    with looking(place) as (campaign, reader):
+        answer = answering.archive(reader, campaign.owner() is not None)
     if as_json:
         return print_json(answer)
     from evolve.views import families
@@ -181,8 +181,9 @@ def lineage(place: Place, id: str | None, whole: bool, as_json: bool) -> None:
     """
     from evolve import answering
 
-    with looking(place) as (_, reader):
-        answer = answering.lineage(reader, answering.resolve(reader, id).id if id else None)
+    with looking(place) as (campaign, reader):
+        candidate = answering.resolve(reader, id).id if id else None
+        answer = answering.lineage(reader, candidate, campaign.owner() is not None)
     if as_json:
         return print_json(answer)
     from evolve.views import families

@@ -282,7 +282,7 @@ def test_rearrangements_become_rare_as_a_campaign_grows(monkeypatch: pytest.Monk
     rearrange = Grid._rearrange
 
     def counted(self: Grid) -> None:
-        done.append(self._seen)
+        done.append(len(self._in_order))
         rearrange(self)
 
     monkeypatch.setattr(Grid, "_rearrange", counted)
