@@ -67,6 +67,10 @@ class Outcome:
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     attempts: int = 1
+    inside: tuple[str, ...] = ()
+    """Files of the checkout that ran in the evaluator's own process, as far as is known."""
+    isolated: int = 0
+    """Programs that the evaluator ran behind a second wall."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +91,11 @@ class Finished:
         fault: Why it counts as failed although the exit code may be 0, such as an exception of the function.
         result_problem: Why the result file cannot be read, such as being a link.
         last_line: Last non-empty line of the uncut standard output.
+        own_line: Last non-empty line that the evaluator's own process printed, where that can be told.
+        wrote_result: Whether its own process wrote the result file, where that can be told.
+        tampering: Evidence that the candidate has touched what judges it, each one a sentence.
+        inside: See `Outcome`.
+        isolated: See `Outcome`.
     """
 
     exit: int | None = None
@@ -102,6 +111,15 @@ class Finished:
     fault: str | None = None
     result_problem: str | None = None
     last_line: bytes | None = None
+    own_line: bytes | None = None
+    wrote_result: bool | None = None
+    tampering: tuple[str, ...] = ()
+    inside: tuple[str, ...] = ()
+    isolated: int = 0
+
+
+class Tampering(Exception):
+    """The result is not the evaluator's; the message is the evidence."""
 
 
 def judge(finished: Finished, objective: str, request: Request) -> Outcome:
@@ -121,6 +139,8 @@ def judge(finished: Finished, objective: str, request: Request) -> Outcome:
         _check_cases(result, request)
     except ResultError as error:
         return _unjudged(finished, "invalid", str(error))
+    except Tampering as error:
+        return _unjudged(finished, "tampered", f"tampering: {error}")
     return Outcome(
         verdict="judged",
         score=score,
@@ -131,6 +151,8 @@ def judge(finished: Finished, objective: str, request: Request) -> Outcome:
         artifacts=result.artifacts,
         seconds=finished.seconds,
         cpu_seconds=finished.cpu_seconds,
+        inside=finished.inside,
+        isolated=finished.isolated,
     )
 
 
@@ -143,6 +165,8 @@ def ended_badly(finished: Finished) -> tuple[Verdict, str] | None:
         return "failed", "memory limit exceeded: killed"
     if finished.killed_for == "processes":
         return "failed", "too many processes: killed"
+    if finished.tampering:
+        return "tampered", "tampering: " + "; ".join(finished.tampering)
     if finished.fault is not None:
         return "failed", finished.fault
     if finished.signal is not None:
@@ -162,6 +186,8 @@ def _unjudged(finished: Finished, verdict: Verdict, reason: str) -> Outcome:
         reason=one_line(reason),
         seconds=finished.seconds,
         cpu_seconds=finished.cpu_seconds,
+        inside=finished.inside,
+        isolated=finished.isolated,
     )
 
 
@@ -178,11 +204,29 @@ def _with_last_line(what: str, stderr: bytes) -> str:
 
 
 def _result_of(finished: Finished) -> Result:
+    """Read the result: from the file, else the script's own last line, else that of what it has started."""
+    own = _readable(finished.own_line)
     if finished.result_problem is not None:
         raise ResultError(finished.result_problem)
     if finished.result is not None:
-        return read_result(finished.result)
+        result = read_result(finished.result)
+        if own is not None and own != result and finished.wrote_result is False:
+            raise Tampering(
+                "the evaluator printed one result, another process wrote a different one to the result file"
+            )
+        return result
+    if own is not None:
+        return own
     return read_line(finished.stdout if finished.last_line is None else finished.last_line)
+
+
+def _readable(line: bytes | None) -> Result | None:
+    if not line:
+        return None
+    try:
+        return read_line(line)
+    except ResultError:
+        return None
 
 
 def _objective(result: Result, objective: str) -> float:

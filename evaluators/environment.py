@@ -17,6 +17,8 @@ from pathlib import Path
 from archives.errors import EvaluatorError
 from evaluators.spec import EvaluatorSpec
 
+SUPPLIED = Path(__file__).parent / "supplied"
+"""Folder of what evaluators may import of ours: `evaluators.isolated`, and nothing else."""
 OLDEST = (3, 8)
 _HANDED_ON = (
     *("LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH"),
@@ -161,7 +163,7 @@ def visible(spec: EvaluatorSpec, python: Interpreter) -> list[str]:
     wanted += [os.environ[name] for name in spec.env if name in os.environ]
     if spec.network:
         wanted.append(os.path.dirname(os.path.realpath("/etc/resolv.conf")))
-    wanted.append("/run/current-system")
+    wanted += ["/run/current-system", str(SUPPLIED), str(SUPPLIED.parent / "child")]
     found = []
     for place in wanted:
         if not os.path.isabs(place) or not os.path.exists(place):

@@ -7,7 +7,7 @@ import os
 import shlex
 from collections.abc import Callable
 from dataclasses import asdict, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import Any
 
@@ -18,6 +18,7 @@ from evaluators import contract
 from evaluators.child import folders
 from evaluators.contract import Finished, Outcome, Request
 from evaluators.environment import (
+    SUPPLIED,
     Interpreter,
     environment,
     find_interpreter,
@@ -28,7 +29,7 @@ from evaluators.environment import (
 )
 from evaluators.process import NoWalls, ServerDied, ServerProcess
 from evaluators.sandbox import Sandbox, check_strict, described
-from evaluators.spec import EvaluatorSpec, command_line
+from evaluators.spec import EvaluatorSpec, Origin, command_line
 
 RECYCLE_AFTER = 1000
 """Evaluations after which a server is replaced, whatever state it is in."""
@@ -170,7 +171,41 @@ class Runner:
             raise ServerDied(header["broken"])
         self._deaths = 0
         self._modules = header.get("modules") or self._modules
-        return _finished(header, blobs, timeout)
+        return self._blamed(_finished(header, blobs, timeout), header)
+
+    def _blamed(self, finished: Finished, header: dict[str, Any]) -> Finished:
+        """Hold against the candidate what was found in its files, and in none of the user's."""
+        found = header.get("tampering") or ()
+        evidence = [words for words in (self._evidence(one) for one in found) if words]
+        left_in = header.get("left_in")
+        fault = finished.fault
+        if left_in and self._origin(left_in) != "protected" and finished.exit in (0, 1):
+            name = self._relative(left_in)
+            fault = f"tampering: {name} left the evaluator's process before its end ({fault or 'exit 0'})"
+        files = tuple(self._relative(path) for path in header.get("files") or ())
+        return replace(finished, tampering=tuple(evidence), fault=fault, inside=files)
+
+    def _evidence(self, found: dict[str, str | None]) -> str | None:
+        what, path = found["what"], found["file"]
+        if path is None:
+            return what
+        origin = self._origin(path)
+        if origin == "protected" or (found.get("kind") == "shadow" and origin != "added"):
+            return None
+        return f"{what} by {self._relative(path)}"
+
+    def _relative(self, path: str) -> str:
+        return os.path.relpath(os.path.realpath(path), self._checkout)
+
+    def _origin(self, path: str) -> Origin:
+        relative = PurePosixPath(self._relative(path))
+        for item in self._spec.provisions():
+            if relative.is_relative_to(PurePosixPath(self._folder) / item.path):
+                return "protected"
+        if self._spec.origin is not None:
+            return self._spec.origin(str(relative))
+        named = [PurePosixPath(self._folder) / word for word in self._spec.words()]
+        return "protected" if relative in named else "editable"
 
     def _outcome_of_death(self, words: str) -> Outcome:
         """Say whose fault it is that the server is dead: behind walls no candidate can reach it."""
@@ -245,6 +280,7 @@ class Runner:
             "tmp_bytes": spec.memory or min(_TMP_BYTES, _machine_memory() // 4),
             "cpus": self._processors(),
             "output_cap": spec.output_cap,
+            "supplied": str(SUPPLIED),
             "warm": {"auto": "auto", True: "always", False: False}[spec.warm],
             "modules": self._modules if spec.warm else None,
         }
@@ -254,12 +290,13 @@ class Runner:
             file, name = self._spec.function_parts()
             return {"kind": "function", "file": file, "name": name}
         argv = command_line(self._spec.command or "")
-        if argv[0] in ("python", "python3"):
+        vouch = argv[0] in ("python", "python3")
+        if vouch:
             argv[0] = self._python.executable
         elif argv[:2] == ["/bin/sh", "-c"]:
             call = f'{shlex.quote(self._python.executable)} "$@"'
             argv[2] = f"python() {{ {call}; }}; python3() {{ {call}; }}; {argv[2]}"
-        return {"kind": "command", "argv": argv}
+        return {"kind": "command", "argv": argv, "vouch": vouch}
 
     def _processors(self) -> list[int] | None:
         """Choose this slot's processors, so that slots side by side have different ones."""
@@ -285,6 +322,9 @@ def _finished(header: dict[str, Any], blobs: dict[str, bytes], limit: float) -> 
         fault=header.get("fault"),
         result_problem=header.get("result_problem"),
         last_line=blobs.get("last_line"),
+        own_line=blobs.get("own_line"),
+        wrote_result=header.get("wrote_result"),
+        isolated=header.get("isolated", 0),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Literal
@@ -12,6 +13,8 @@ from archives.errors import ConfigError
 
 Warm = bool | Literal["auto"]
 SandboxMode = Literal["auto", "strict", "none"]
+Origin = Literal["protected", "editable", "added"]
+"""Who answers for a path of the checkout: nobody but the user, or a candidate, which may have added it."""
 
 _FUNCTION = re.compile(r"(?P<file>[^:]+\.py):(?P<name>[A-Za-z_]\w*)")
 _SHELL = re.compile(r"[|&;<>()$`\\\n*?\[\]#~{}!]|^\w+=")
@@ -55,6 +58,8 @@ class EvaluatorSpec:
         hide: Folders that appear empty inside an evaluation.
         show: Files and folders that can be read although they lie in a hidden folder.
         provided: Further things that appear in every checkout, such as what `setup` built.
+        origin: Who answers for a path of the checkout, relative to the root of the repository; None holds the
+            candidate for the author of all files that the evaluator does not name.
     """
 
     root: Path
@@ -76,6 +81,7 @@ class EvaluatorSpec:
     hide: tuple[Path, ...] = ()
     show: tuple[Path, ...] = ()
     provided: tuple[Provided, ...] = ()
+    origin: Callable[[str], Origin] | None = None
 
     def __post_init__(self) -> None:
         if (self.command is None) == (self.function is None):
@@ -95,6 +101,15 @@ class EvaluatorSpec:
         if match is None:
             raise ConfigError(f'evaluator.function = "{self.function}": write it as "evaluate.py:evaluate"')
         return match["file"], match["name"]
+
+    def words(self) -> tuple[str, ...]:
+        """Return the paths, and other words, that the command or function names."""
+        if self.function is not None:
+            return (self.function_parts()[0],)
+        try:
+            return tuple(shlex.split(self.command or ""))
+        except ValueError:
+            return tuple((self.command or "").split())
 
     def provisions(self) -> tuple[Provided, ...]:
         """Return everything that is put into each checkout."""

@@ -15,12 +15,16 @@ from evaluators.spec import EvaluatorSpec, Provided
 from evolve.bench import Bench
 from evolve.campaign import Campaign
 from evolve.globs import matcher
+from evolve.territory import origin
 from evolve.workshop import Workshop
 
 
 def evaluator_spec(campaign: Campaign) -> EvaluatorSpec:
     """The evaluator of a campaign as a runner needs it."""
     table = campaign.config.evaluator
+    with campaign.reader() as reader:
+        base = reader.setting("base")
+    paths = [entry.path for entry in campaign.store.files(base)]
     return EvaluatorSpec(
         root=campaign.folder,
         command=table.command,
@@ -38,6 +42,7 @@ def evaluator_spec(campaign: Campaign) -> EvaluatorSpec:
         sandbox=table.sandbox,
         setup=table.setup,
         hide=(campaign.home,),
+        origin=origin(campaign.config, paths, campaign.prefix),
     )
 
 

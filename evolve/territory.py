@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from archives.errors import ConfigError
+from evaluators.spec import Origin
 from evolve.config import FILE_NAME, Config
 from evolve.globs import matcher
 
@@ -40,6 +41,13 @@ def editable(config: Config, paths: Iterable[str], prefix: str = "") -> Callable
     hidden = matcher(config.holdout.files, prefix)
     protected = {*evaluator_files(config, paths, prefix), prefix + FILE_NAME}
     return lambda path: included(path) and path not in protected and not hidden(path)
+
+
+def origin(config: Config, paths: Iterable[str], prefix: str = "") -> Callable[[str], Origin]:
+    """A test for who answers for a path of a candidate's checkout; the arguments are those of `editable`."""
+    base = frozenset(paths)
+    may_change = editable(config, base, prefix)
+    return lambda path: "protected" if not may_change(path) else "editable" if path in base else "added"
 
 
 def survey(config: Config, paths: list[str], prefix: str, folder: Path, base: str) -> None:

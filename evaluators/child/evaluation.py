@@ -9,7 +9,7 @@ import time
 import traceback
 from typing import Any, Callable, Iterable, Mapping
 
-from . import function, launch, tree
+from . import function, integrity, launch, tree, voucher
 from .result import RESULT_BYTES, read_result
 from .streams import Stream, Whole
 
@@ -17,6 +17,7 @@ REQUEST = "request.json"
 RESULT = "result.json"
 _CHUNK = 1 << 18
 _FIRST_LOOK = 0.02
+_MOST_READS = 64
 _UNLIMITED_SHARE = 0.8
 """Part of the machine's memory that an evaluation without a limit may use."""
 
@@ -41,6 +42,10 @@ class Evaluation:
         self._stdout = Stream(config["output_cap"])
         self._stderr = Stream(config["output_cap"])
         self._answer = Whole(2 * RESULT_BYTES)
+        self._voucher = voucher.voucher_for(config)
+        self._at_end: dict[str, Any] = {}
+        self._early: list[integrity.Finding] = []
+        self._word = os.urandom(16).hex()
         self._status: int | None = None
         self._pid = -1
         self._ending: dict[str, Any] = {}
@@ -52,22 +57,35 @@ class Evaluation:
         self._family.restart()
         self._started = time.monotonic()
         out, err, pipe = os.pipe(), os.pipe(), os.pipe()
+        if self._config["kind"] == "command":
+            self._early = integrity.before_start(self._start_folders())
         self._pid = os.fork()
         if self._pid == 0:
             self._child(out[1], err[1], pipe[1], baseline)
         for descriptor in (out[1], err[1], pipe[1]):
             os.close(descriptor)
-        for reader, sink in ((out[0], self._stdout), (err[0], self._stderr), (pipe[0], self._answer)):
+        sinks: list[tuple[int, tuple[Any, ...]]] = [
+            (out[0], (self._stdout,)),
+            (err[0], (self._stderr,)),
+            (pipe[0], (self._answer,)),
+        ]
+        if self._voucher is not None:
+            self._voucher.started()
+            sinks[0] = (out[0], (self._stdout, self._voucher.others))
+            sinks.append((self._voucher.output, (self._stdout, self._voucher.own)))
+        for reader, streams in sinks:
             os.set_blocking(reader, False)
-            self._readers[reader] = sink
+            self._readers[reader] = streams
 
     def watch(self, wakeup: int, control: int, told: Callable[[], bool], timeout: float) -> None:
         """Wait for the end of the child, its limits, or word from the runner that it shall stop."""
         deadline = self._started + timeout
         self._next_look = self._started + _FIRST_LOOK
         poll = select.poll()
-        for descriptor in (wakeup, control, *self._readers):
-            poll.register(descriptor, select.POLLIN)
+        channel = -1 if self._voucher is None else self._voucher.channel
+        for descriptor in (wakeup, control, channel, *self._readers):
+            if descriptor >= 0:
+                poll.register(descriptor, select.POLLIN)
         while self._status is None and not self._ending:
             now = time.monotonic()
             if now >= deadline:
@@ -83,6 +101,9 @@ class Evaluation:
                 elif descriptor == control:
                     if told():
                         self._ending["cancelled"] = True
+                elif descriptor == channel:
+                    if not self._hear_voucher():
+                        poll.unregister(descriptor)
                 elif not self._read(descriptor):
                     poll.unregister(descriptor)
 
@@ -90,6 +111,7 @@ class Evaluation:
         """Kill what is left and return the report."""
         seconds = time.monotonic() - self._started
         self._family.sweep()
+        self._hear_voucher()
         for reader in list(self._readers):
             while self._read(reader):
                 pass
@@ -115,6 +137,37 @@ class Evaluation:
         for reader in list(self._readers):
             os.close(reader)
         self._readers.clear()
+        if self._voucher is not None:
+            self._voucher.close()
+
+    def _start_folders(self) -> list[str]:
+        own = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+        inside = self._config["checkout"] + os.sep
+        folders = [*self._config["follow"].values(), *own]
+        return [path for path in folders if (path + os.sep).startswith(inside)]
+
+    def _hear_voucher(self) -> bool:
+        """Keep what there is when a script says that it has ended; return whether more may come."""
+        if self._voucher is None:
+            return False
+        try:
+            complete = self._voucher.hear()
+        except EOFError:
+            return False
+        if complete:
+            for reader in list(self._readers):
+                for _ in range(_MOST_READS):
+                    if reader in self._readers and not self._read(reader, settled=True):
+                        break
+            data, problem = read_result(self._scratch, RESULT)
+            self._at_end = {
+                "own_line": self._voucher.own.last_line(),
+                "last_line": self._voucher.others.last_line() or self._stdout.last_line(),
+                "result": data,
+                "result_problem": problem,
+            }
+            self._voucher.answer()
+        return True
 
     def _write_request(self) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
@@ -125,12 +178,15 @@ class Evaluation:
     def _child(self, out: int, err: int, pipe: int, baseline: frozenset[str]) -> None:
         code = 70
         try:
-            _import_from_checkout(self._config["follow"].values())
+            _import_from_checkout(self._config["follow"].values(), self._config["supplied"])
             nothing = os.open(os.devnull, os.O_RDONLY)
             is_function = self._config["kind"] == "function"
-            launch.enter(self._config, (nothing, out, err), pipe if is_function else None, self._walled)
+            kept = [pipe] if is_function else []
+            kept += self._voucher.kept() if self._voucher is not None else ()
+            launch.enter(self._config, (nothing, out, err), kept, self._walled)
             if is_function:
-                code = function.answer(pipe, self._config, self._request, baseline)
+                os.set_inheritable(pipe, False)
+                code = function.answer(pipe, self._word, self._config, self._request, baseline)
             else:
                 self._execute()
         except BaseException:  # nothing may come back into the server's loop
@@ -139,7 +195,7 @@ class Evaluation:
             os._exit(code)
 
     def _execute(self) -> None:
-        argv = self._config["argv"]
+        argv = self._config["argv"] if self._voucher is None else self._voucher.argv
         try:
             os.execvpe(argv[0], argv, os.environ)
         except OSError as error:
@@ -148,14 +204,20 @@ class Evaluation:
             )
             os._exit(126 if isinstance(error, PermissionError) else 127)
 
-    def _read(self, reader: int) -> bool:
-        """Take what is there; return whether more may come at once."""
+    def _read(self, reader: int, settled: bool = False) -> bool:
+        """Take what is there; return whether more may come at once.
+
+        Args:
+            reader: A descriptor.
+            settled: Whether only what is there already is of interest.
+        """
         try:
             data = os.read(reader, _CHUNK)
         except BlockingIOError:
-            return bool(self._status is None and not self._ending)
+            return bool(self._status is None and not self._ending and not settled)
         if data:
-            self._readers[reader].feed(data)
+            for stream in self._readers[reader]:
+                stream.feed(data)
             return True
         del self._readers[reader]
         os.close(reader)
@@ -172,38 +234,57 @@ class Evaluation:
             self._ending["killed_for"] = "memory"
 
     def _take_result(self, header: dict[str, Any], blobs: dict[str, bytes]) -> None:
-        data, problem = read_result(self._scratch, RESULT)
-        blobs["last_line"] = self._stdout.last_line()
-        if data is not None:
-            blobs["result"] = data
-        header["result_problem"] = problem
+        header["tampering"] = self._early
+        report = None if self._voucher is None else self._voucher.report
+        if report is None or report.get("handed_over"):
+            data, problem = read_result(self._scratch, RESULT)
+            found: dict[str, Any] = {
+                "last_line": self._stdout.last_line(),
+                "result": data,
+                "result_problem": problem,
+            }
+        else:
+            found = self._at_end
+        header["result_problem"] = found.pop("result_problem")
+        blobs.update({name: data for name, data in found.items() if data is not None})
+        if report is not None:
+            header["tampering"] = [*self._early, *report.get("tampering", ())]
+            header["left_in"] = report.get("left_in")
+            header["files"] = report.get("files", ())
+            header["wrote_result"] = report.get("wrote_result")
+        elif self._voucher is not None and header["exit"] == 0:
+            header["fault"] = "tampering: the evaluator's process ended with exit 0 before its own end"
 
     def _take_answer(self, header: dict[str, Any], blobs: dict[str, bytes]) -> None:
-        reply = _parse_answer(self._answer)
-        header["modules"] = reply.get("modules")
-        header["fault"] = reply.get("fault")
+        reply = _parse_answer(self._answer, self._word)
+        for name in ("modules", "fault", "left_in", "files", "tampering"):
+            header[name] = reply.get(name)
         header["result_problem"] = reply.get("unreadable")
         if isinstance(reply.get("returned"), str):
             blobs["result"] = reply["returned"].encode("utf-8", "replace")
         elif not reply and self._status is not None and header["signal"] is None:
-            header["fault"] = f"the process ended with exit {header['exit']} before the function returned"
+            early = f"the process ended with exit {header['exit']} before the function returned"
+            header["fault"] = f"tampering: {early}" if header["exit"] == 0 else early
 
 
-def _import_from_checkout(folders: Iterable[str]) -> None:
-    """Let Python programs find the candidate's packages where the user has editable installations."""
-    paths = [*folders, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
-    if any(paths):
-        os.environ["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
+def _import_from_checkout(folders: Iterable[str], supplied: str) -> None:
+    """Let Python find the candidate's packages where the user has editable installations, and ours last."""
+    paths = [*folders, *os.environ.get("PYTHONPATH", "").split(os.pathsep), supplied]
+    os.environ["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
 
 
-def _parse_answer(answer: Whole) -> dict[str, Any]:
+def _parse_answer(answer: Whole, word: str) -> dict[str, Any]:
     if answer.too_long:
         return {"unreadable": f"the function returned more than {RESULT_BYTES >> 20} MiB"}
-    try:
-        reply = json.loads(bytes(answer.data))
-    except (ValueError, RecursionError):
+    if not answer.data:
         return {}
-    return reply if isinstance(reply, dict) else {}
+    try:
+        if answer.data.startswith(word.encode()):
+            return dict(json.loads(bytes(answer.data[len(word) :])))
+    except (ValueError, TypeError, RecursionError):
+        pass
+    found = {"what": "something else than the evaluator wrote to its result channel", "file": None}
+    return {"tampering": [found], "fault": "the evaluator's answer cannot be read"}
 
 
 def _exit_code(status: int) -> int:

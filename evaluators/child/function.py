@@ -1,7 +1,8 @@
 """The function form: load the evaluator from the checkout, call it, hand back what it returns.
 
-The answer goes over a private pipe and not over standard output, which the candidate shares. A process
-that ends without having answered has judged nothing, whatever it printed and with whatever code it left.
+The answer goes over a private pipe and not over standard output, which the candidate shares, and holds a
+word that only this process was given. A process that ends without having answered has judged nothing,
+whatever it printed and with whatever code it left.
 """
 
 from __future__ import annotations
@@ -15,21 +16,30 @@ import traceback
 import types
 from typing import Any, Callable, Mapping
 
+from . import integrity
+
+_dumps = json.dumps
 EXIT_COULD_NOT_JUDGE = 75
 
 
-def answer(pipe: int, config: Mapping[str, Any], request: Mapping[str, Any], baseline: frozenset[str]) -> int:
+def answer(
+    pipe: int, word: str, config: Mapping[str, Any], request: Mapping[str, Any], baseline: frozenset[str]
+) -> int:
     """Call the evaluator's function and write the answer to `pipe`; return the exit code."""
     own = os.getpid()
     code = 1
+    watch = integrity.Watch(config["checkout"], os.environ.get("EVOLVE_RESULT"))
+    watch.begin()
+    loaded = _Loaded()
     try:
-        reply = _call(config, request)
+        reply = _call(config, request, watch, loaded)
         code = 0
     except SystemExit as left:
         if left.code == EXIT_COULD_NOT_JUDGE:
             reply, code = {"come_back": True}, EXIT_COULD_NOT_JUDGE
         else:
-            reply = {"fault": f"the function called exit({left.code!r}) before it returned"}
+            fault = f"the function called exit({left.code!r}) before it returned"
+            reply = {"fault": fault, "left_in": watch.raised(left)}
     except BaseException as error:  # whatever the user's code raises is an answer too
         traceback.print_exception(type(error), error, _without_us(error.__traceback__))
         reply = {"fault": _headline(error)}
@@ -42,19 +52,30 @@ def answer(pipe: int, config: Mapping[str, Any], request: Mapping[str, Any], bas
             stream.flush()
         except (OSError, ValueError, AttributeError):
             pass  # closed or replaced by the candidate; the answer does not depend on it
-    _write_all(pipe, json.dumps(reply).encode("utf-8", "surrogatepass"))
+    reply["tampering"] = watch.findings(loaded.code, loaded.namespace)
+    reply["files"] = watch.files()
+    _write_all(pipe, (word + _dumps(reply)).encode("utf-8", "surrogatepass"))
     return code
 
 
-def _call(config: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
-    function = _load(config)
+class _Loaded:
+    """What has been loaded of the evaluator so far."""
+
+    code: types.CodeType | None = None
+    namespace: dict[str, Any] = {}  # noqa: RUF012  (replaced, never written to)
+
+
+def _call(
+    config: Mapping[str, Any], request: Mapping[str, Any], watch: integrity.Watch, loaded: _Loaded
+) -> dict[str, Any]:
+    function = _load(config, watch, loaded)
     value = function(config["work"], dict(request))
     if hasattr(value, "__await__"):
         import asyncio
 
         value = asyncio.run(_await(value))
     try:
-        return {"returned": json.dumps(value, default=_plain)}
+        return {"returned": _dumps(value, default=_plain)}
     except (TypeError, ValueError, RecursionError) as error:
         return {"unreadable": f"the function returned what JSON cannot hold: {error}"}
 
@@ -63,10 +84,11 @@ async def _await(value: Any) -> Any:
     return await value
 
 
-def _load(config: Mapping[str, Any]) -> Callable[..., Any]:
+def _load(config: Mapping[str, Any], watch: integrity.Watch, loaded: _Loaded) -> Callable[..., Any]:
     path = os.path.join(config["work"], config["file"])
     name = os.path.splitext(os.path.basename(path))[0]
     sys.path[:0] = [os.path.dirname(path), *config["follow"].values()]
+    sys.path.append(config["supplied"])
     sys.argv = [path]
     sys.dont_write_bytecode = True
     sys.modules["__main__"] = types.ModuleType("__main__")
@@ -76,7 +98,11 @@ def _load(config: Mapping[str, Any]) -> Callable[..., Any]:
         raise FileNotFoundError(f"{config['file']} is not in the checkout")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
+    loaded.namespace = vars(module)
+    get_code = getattr(spec.loader, "get_code", None)
+    loaded.code = get_code(name) if get_code else None
     spec.loader.exec_module(module)
+    watch.remember(module)
     found: Callable[..., Any] = getattr(module, config["name"])
     return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import signal
-from typing import Any, Mapping, Sequence
+from typing import Any, Collection, Mapping, Sequence
 
 from . import linux
 
@@ -15,13 +15,13 @@ _SLACK = 64 * 1024**2
 """Beyond the memory limit, for what is reserved and never used; the watchdog counts what is used."""
 
 
-def enter(config: Mapping[str, Any], streams: Sequence[int], keep: int | None, walled: bool) -> None:
+def enter(config: Mapping[str, Any], streams: Sequence[int], keep: Collection[int], walled: bool) -> None:
     """Leave the server behind: own session, own streams, no other descriptor, limits, no privileges.
 
     Args:
         config: The server's configuration.
         streams: Descriptors that become standard input, output and error.
-        keep: One further descriptor that stays open.
+        keep: Further descriptors that stay open, across `exec` too.
         walled: Whether this happens inside namespaces.
     """
     os.setsid()
@@ -31,6 +31,8 @@ def enter(config: Mapping[str, Any], streams: Sequence[int], keep: int | None, w
     for number, descriptor in enumerate(streams):
         os.dup2(descriptor, number)
     _close_all_but(keep)
+    for descriptor in keep:
+        os.set_inheritable(descriptor, True)
     _reset_signals()
     os.umask(0o022)
     os.chdir(config["work"])
@@ -49,10 +51,10 @@ def _new_ipc() -> None:
         pass  # reported as a missing wall when the server started
 
 
-def _close_all_but(keep: int | None) -> None:
+def _close_all_but(keep: Collection[int]) -> None:
     for name in os.listdir("/proc/self/fd"):
         descriptor = int(name)
-        if descriptor > 2 and descriptor != keep:
+        if descriptor > 2 and descriptor not in keep:
             try:
                 os.close(descriptor)
             except OSError:
