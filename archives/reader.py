@@ -94,11 +94,13 @@ class Stale:
         proposals: How many there were.
         improved: Those of them that were better than the parent of their candidate.
         promoted: Those of them whose candidate became champion.
+        gain: Sum of what those that improved won on the parent of their candidate; 0 without one.
     """
 
     proposals: int
     improved: int
     promoted: int
+    gain: float
 
 
 class Reader:
@@ -280,7 +282,8 @@ class Reader:
         """What became of the proposals whose basis had moved, by what was done about it."""
         rows = self._rows(
             "SELECT stale, count(*), coalesce(sum(gain > 0), 0),"
-            " coalesce(sum(candidate IN (SELECT candidate FROM champions)), 0)"
+            " coalesce(sum(candidate IN (SELECT candidate FROM champions)), 0),"
+            " total(max(gain, 0))"
             " FROM proposals WHERE stale IS NOT NULL GROUP BY stale ORDER BY stale"
         )
         return {treatment: Stale(*numbers) for treatment, *numbers in rows}

@@ -172,7 +172,7 @@ class SearchTable(Table):
     policy: Literal["adaptive", "qd", "champion", "independent"] = "adaptive"
     """"qd": elites of the archive; "champion": always the champion; "independent": always the base;
     "adaptive": a mix of the first two that follows what they win."""
-    staleness: Literal["accept", "discard", "update", "repair"] = "accept"
+    staleness: Literal["accept", "discard", "update", "repair"] = "update"
     """What happens to a proposal when its parent is overtaken while it is made or judged. "accept": nothing;
     "discard": it is dropped before it is evaluated; "update": its change is merged onto what overtook its
     parent; "repair": the same, and a model is asked where the merge fails or no longer helps."""

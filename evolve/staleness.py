@@ -17,7 +17,7 @@ takes the difference to the parent and merges it onto the successor, three ways,
 model is asked. Where both sides changed the same place, the change is judged as it was made: that costs one
 evaluation and keeps what is different. `repair` asks a model in these cases, and where the merged change
 does not help. In simulation (`benchmarks/staleness.py`) `update` wins at equal proposals and at equal
-evaluations; the default stays the plainest, `accept`, until chains of two rebases have been killed too.
+evaluations, so it is the default. `docs/staleness.md` has the figures.
 
 *Twice.* It is checked when a proposal leaves its operator, where rebasing costs nothing, and again when its
 candidate has been judged: if the change helped its parent, which has a successor by then, the same change on

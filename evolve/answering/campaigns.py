@@ -121,6 +121,8 @@ def _staleness(reader: Reader) -> Staleness:
         stale=sum(counts.values()),
         rebased=len(reader.rebased()),
         repaired=counts.get("repaired", 0),
+        updated=counts.get("updated", 0),
+        conflicting=counts.get("conflicting", 0),
         dropped=counts.get("dropped", 0),
         fates={treatment: Fate(**asdict(fate)) for treatment, fate in found.items()},
     )
@@ -153,7 +155,8 @@ def evaluations(reader: Reader, candidate: Candidate | None = None, limit: int |
     rows = reader.last_evaluations(limit, candidate.id if candidate else None)
     total = reader.evaluations_of(candidate.id) if candidate else reader.counts().evaluations
     rebased = reader.rebased()
-    return Evaluations(evaluations=[_run(row, rebased.get(row.candidate)) for row in rows], total=total)
+    runs = [_run(row, rebased.get(row.candidate)) for row in rows]
+    return Evaluations(evaluations=runs, total=total, staleness=_staleness(reader))
 
 
 _RUN = tuple(field.name for field in fields(Run) if field.name != "rebased_from")

@@ -24,6 +24,8 @@ class Fate(Part):
     """Those of them that were better than the parent of their candidate."""
     promoted: int
     """Those of them whose candidate became champion."""
+    gain: float
+    """Sum of what those that improved won on the parent of their candidate, in units of the objective."""
 
 
 class Staleness(Part):
@@ -37,6 +39,10 @@ class Staleness(Part):
     """Candidates that were put onto a newer parent, by a merge or by a model."""
     repaired: int
     """Proposals that a model carried over."""
+    updated: int
+    """Proposals whose change was merged onto a newer parent."""
+    conflicting: int
+    """Proposals whose change could not be merged, so it was judged as it was."""
     dropped: int
     """Proposals that were not evaluated because of it."""
     fates: dict[str, Fate]
@@ -182,3 +188,5 @@ class Evaluations(Answer):
     """The runs."""
     total: int
     """How many there are; more than are listed if `--limit` cut them."""
+    staleness: Staleness
+    """What became of proposals of the whole campaign whose basis had moved before they were done."""

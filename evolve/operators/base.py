@@ -106,6 +106,7 @@ class Overtaken:
         conflicts: Files in which it and what is there now contradict each other.
         gain: What the change won where it was made, positive is better; None if it was not judged there.
         result: What came of the merged change in words; empty if it could not be merged.
+        older: What it was first made for, where `origin` is what is there now; None where that is `origin`.
     """
 
     origin: str
@@ -114,6 +115,7 @@ class Overtaken:
     conflicts: tuple[str, ...] = ()
     gain: float | None = None
     result: str = ""
+    older: str | None = None
 
 
 class Repairer(Protocol):

@@ -15,6 +15,9 @@ from evolve.operators.edit import Edit, Message, conversation
 from evolve.prompts import quoted, render
 from evolve.quoting import one_line, plain, shorten
 
+LONGEST_RESULT = 4000
+"""Most characters that are quoted of what the evaluator said of a merged change."""
+
 
 class Repair(Edit):
     """Asks a model to make an overtaken change anew."""
@@ -34,7 +37,9 @@ class Repair(Edit):
     def _both_sides(self, order: Order, change: Overtaken, source: Source) -> Sequence[Message]:
         user = render(
             "repair.user",
-            accepted=self._difference(source, change.origin, order.parent.id, "what is there now"),
+            accepted=self._difference(
+                source, change.older or change.origin, order.parent.id, "what is there now"
+            ),
             change=self._difference(source, change.origin, change.tree, one_line(change.summary)),
             gain="not judged there" if change.gain is None else f"it won {change.gain:.6g} there",
             situation=_situation(change),
@@ -54,8 +59,9 @@ def _situation(change: Overtaken) -> str:
         where = quoted("\n".join(one_line(path) for path in change.conflicts[:20]), "paths")
         return f"The two contradict each other in these files, so they could not be merged:\n\n{where}"
     if change.result:
+        said = quoted(shorten(plain(change.result), LONGEST_RESULT), "evaluator")
         return (
             "They were merged, and the result did not get better. It is not part of the files above. "
-            f"What the evaluator said:\n\n{quoted(one_line(change.result, 2000), 'evaluator')}"
+            f"What the evaluator said:\n\n{said}"
         )
     return "The two have not been tried together."

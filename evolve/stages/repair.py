@@ -97,18 +97,27 @@ async def _mend_lost(run: Run, proposal: Proposal, candidate: Candidate) -> Prop
     """Ask a model about a merged change that does not help where it is now."""
     origin = run.population.candidates[candidate.rebased_from or ""]
     own = origin.proposal == proposal.number
-    found = list(run.reader.evaluations(candidate=candidate.id, split="search"))
-    mine, theirs = run.population.standing(candidate.id), run.population.standing(candidate.parents[0])
-    result = found[-1].reason or "" if mine is None and found else ""
-    if mine is not None and theirs is not None:
-        result = f"scored {mine.score:.10g}, where the files without it score {theirs.score:.10g}"
     change = Overtaken(
-        candidate.parents[0], candidate.id, proposal.summary, result=result or "it was not judged"
+        candidate.parents[0],
+        candidate.id,
+        proposal.summary,
+        gain=run.gain(origin.id, origin.parents[0]) if own else None,
+        result=_result(run, candidate),
+        older=origin.parents[0] if own else origin.id,
     )
-    gain = run.gain(origin.id, origin.parents[0]) if own else None
-    change = replace(change, gain=gain)
     carried = await _mended(run, proposal, change, candidate.parents[0], candidate.id)
     return await _recorded(run, proposal, carried or _Carried("updated"))
+
+
+def _result(run: Run, candidate: Candidate) -> str:
+    """What came of a merged change: both scores and the feedback, or why there is none."""
+    found = list(run.reader.evaluations(candidate=candidate.id, split="search"))
+    mine, theirs = run.population.standing(candidate.id), run.population.standing(candidate.parents[0])
+    if mine is None or theirs is None:
+        return (found[-1].reason if found else None) or "it was not judged"
+    words = f"scored {mine.score:.10g}, where the files without it score {theirs.score:.10g}"
+    feedback = found[-1].feedback if found else ""
+    return f"{words}\n{feedback}" if feedback else words
 
 
 async def _recorded(run: Run, proposal: Proposal, carried: _Carried) -> Proposal:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rich import box
@@ -68,8 +68,7 @@ def status(console: Console, answer: Status) -> None:
     table.add_row("champions", f"{answer.promotions} promoted")
     table.add_row("archive", f"{answer.elites} elites, {answer.coverage:.0%} of the cells")
     table.add_row("in flight", f"{answer.in_flight} ({answer.stale} stale)")
-    if answer.staleness.stale:
-        table.add_row("was stale", _staleness(answer.staleness))
+    _staleness(table, answer.staleness)
     for name, limit in answer.budget.items():
         spell = seconds if name == "wall" else number
         table.add_row(f"budget: {name}", f"{spell(limit.spent)} of {spell(limit.limit)}")
@@ -92,11 +91,19 @@ def _counts(total: int, parts: Mapping[Any, int]) -> str:
     return f"{total} ({words})" if words else str(total)
 
 
-def _staleness(answer: Staleness) -> str:
-    treated = _counts(answer.stale, {name: fate.proposals for name, fate in answer.fates.items()})
-    improved = sum(fate.improved for fate in answer.fates.values())
-    promoted = sum(fate.promoted for fate in answer.fates.values())
-    return f"{treated}; {improved} improved, {promoted} became champion"
+def _staleness(table: Table, answer: Staleness) -> None:
+    for words in _fates(answer):
+        table.add_row("was stale", words)
+
+
+def _fates(answer: Staleness) -> Iterator[str]:
+    for name, fate in answer.fates.items():
+        words = f"{fate.proposals} {name}"
+        if fate.improved:
+            words += f", {fate.improved} of them better, by {number(fate.gain)} in all"
+        if fate.promoted:
+            words += f"; {fate.promoted} became champion"
+        yield words
 
 
 def _evaluations(answer: Status) -> str:
@@ -211,6 +218,8 @@ def evaluations(console: Console, answer: Evaluations) -> None:
     if answer.total > len(answer.evaluations):
         words = f"the last {len(answer.evaluations)} of {answer.total}; --limit shows more"
         console.print(Text(words, style="dim"))
+    for words in _fates(answer.staleness):
+        console.print(Text(f"stale proposals: {words}", style="dim"))
 
 
 def started(console: Console, answer: Started) -> None:

@@ -276,7 +276,7 @@ def test_what_became_of_stale_work_is_counted_by_what_was_done(journal: Journal,
         proposal(3, stale="updated", candidate=id_of(1), gain=-1.0),
         proposal(4, stale="dropped"),
     )
-    assert reader.stale() == {"dropped": Stale(1, 0, 0), "updated": Stale(2, 1, 1)}
+    assert reader.stale() == {"dropped": Stale(1, 0, 0, 0.0), "updated": Stale(2, 1, 1, 1.0)}
     assert reader.rebased() == {id_of(2): id_of(0)}
 
 
