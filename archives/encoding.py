@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import time
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -23,12 +24,13 @@ from archives.records import (
     Decision,
     Evaluation,
     Event,
+    Prompt,
     Proposal,
     Record,
     Setting,
 )
 
-R = TypeVar("R", Proposal, Candidate, Evaluation, Decision, Champion, Call, Event, Setting)
+R = TypeVar("R", Proposal, Candidate, Evaluation, Decision, Champion, Call, Prompt, Event, Setting)
 Row = Sequence[Any]
 Code = tuple[Callable[[Any], Any], Callable[[Any], Any]]
 
@@ -91,6 +93,14 @@ def _load_cases(text: str) -> tuple[CaseScore, ...]:
     return () if text == "[]" else tuple(CaseScore(**entry) for entry in json.loads(text))
 
 
+def _dump_messages(messages: Sequence[Mapping[str, str]]) -> bytes:
+    return zlib.compress(json.dumps([dict(message) for message in messages]).encode(), 1)
+
+
+def _load_messages(packed: bytes) -> tuple[dict[str, str], ...]:
+    return tuple(json.loads(zlib.decompress(packed)))
+
+
 def _dump_real(value: float | None) -> float | None:
     if value is not None and not math.isfinite(value):
         raise ValueError(f"{value} is no finite number")
@@ -106,6 +116,7 @@ LIST: Code = (_dump_list, _load_list)
 BASIS: Code = (_dump_basis, _load_basis)
 CASES: Code = (_dump_cases, _load_cases)
 JSON: Code = (dumps, json.loads)
+MESSAGES: Code = (_dump_messages, _load_messages)
 REAL: Code = (_dump_real, _same)
 FLAG: Code = (int, bool)
 AUTONUMBER: Code = (lambda number: number or None, _same)
@@ -217,9 +228,11 @@ CALLS = Table(
     "calls",
     Call,
     "id",
-    "id proposal model operator prompt_tokens completion_tokens usd seconds error prompt reply",
+    """id proposal model operator prompt_tokens completion_tokens usd seconds error prompt reply state attempt
+    stage template finish_reason cached_tokens""",
     {"usd": REAL, "seconds": REAL},
 )
+PROMPTS = Table("prompts", Prompt, "id", "id messages", {"messages": MESSAGES})
 EVENTS = Table(
     "events",
     Event,
@@ -231,7 +244,7 @@ SETTINGS = Table("settings", Setting, "name", "name value", {"value": JSON})
 
 TABLES: dict[type, Table[Any]] = {
     table.kind: table
-    for table in (PROPOSALS, CANDIDATES, EVALUATIONS, DECISIONS, CHAMPIONS, CALLS, EVENTS, SETTINGS)
+    for table in (PROPOSALS, CANDIDATES, EVALUATIONS, DECISIONS, CHAMPIONS, CALLS, PROMPTS, EVENTS, SETTINGS)
 }
 
 

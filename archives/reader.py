@@ -19,18 +19,21 @@ from archives.encoding import (
     DECISIONS,
     EVALUATIONS,
     EVENTS,
+    PROMPTS,
     PROPOSALS,
     Table,
 )
 from archives.errors import JournalError
 from archives.records import (
     Call,
+    CallState,
     Candidate,
     Champion,
     Decision,
     Evaluation,
     Event,
     Look,
+    Prompt,
     Proposal,
     ProposalState,
     Purpose,
@@ -41,7 +44,7 @@ from archives.records import (
 )
 from archives.schema import VERSION, version_of
 
-R = TypeVar("R", Proposal, Candidate, Evaluation, Decision, Champion, Call, Event)
+R = TypeVar("R", Proposal, Candidate, Evaluation, Decision, Champion, Call, Prompt, Event)
 
 _LOCK_TIMEOUT = 5.0
 _AT_A_TIME = 1000
@@ -101,6 +104,39 @@ class Stale:
     improved: int
     promoted: int
     gain: float
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What calls of one kind took together.
+
+    Attributes:
+        model: Model that was asked.
+        operator: Operator that asked.
+        stage: Stage it asked in.
+        state: What became of the calls.
+        calls: How many there were.
+        prompt_tokens: Tokens of their prompts.
+        completion_tokens: Tokens of their replies.
+        cached_tokens: Prompt tokens that providers had in their cache.
+        usd: US dollars of those whose price is known.
+        unpriced: How many have no known price.
+        seconds: Time they took, one after the other.
+        slowest: Time the slowest took.
+    """
+
+    model: str
+    operator: str
+    stage: str
+    state: CallState
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    cached_tokens: int
+    usd: float
+    unpriced: int
+    seconds: float
+    slowest: float
 
 
 class Reader:
@@ -270,9 +306,38 @@ class Reader:
         """The champion that holds now."""
         return next(self._select(CHAMPIONS, "ORDER BY version DESC LIMIT 1"), None)
 
-    def calls(self) -> Iterator[Call]:
-        """All model calls, by id."""
-        return self._select(CALLS, "ORDER BY id")
+    def calls(self, proposal: int | None = None) -> Iterator[Call]:
+        """Model calls by id; only those of this proposal."""
+        return self._filter(CALLS, {"proposal": proposal})
+
+    def calls_in_flight(self) -> Iterator[Call]:
+        """Calls that were begun and not ended, by id; with no orchestrator alive they are lost."""
+        return self._select(CALLS, "WHERE state = 'started' ORDER BY id")
+
+    def calls_of_unfinished(self) -> Iterator[Call]:
+        """Answered calls of proposals whose outcome is not known, by id."""
+        where = "proposal IN (SELECT number FROM proposals WHERE state != 'done')"
+        return self._select(CALLS, f"WHERE state = 'answered' AND {where} ORDER BY id")
+
+    def prompt(self, id: str) -> Prompt | None:
+        """The prompt with this id."""
+        return next(self._select(PROMPTS, "WHERE id = ?", (id,)), None)
+
+    def spent_on_models(self) -> tuple[int, float]:
+        """Tokens and dollars of all calls, those in flight and lost at the most they may cost."""
+        ((tokens, usd),) = self._rows(
+            "SELECT coalesce(sum(prompt_tokens + completion_tokens), 0), coalesce(sum(usd), 0.0) FROM calls"
+        )
+        return tokens, usd
+
+    def costs(self) -> list[Cost]:
+        """What the calls took, by model, operator, stage and state."""
+        rows = self._rows(
+            "SELECT model, operator, stage, state, count(*), sum(prompt_tokens), sum(completion_tokens),"
+            " sum(cached_tokens), coalesce(sum(usd), 0.0), sum(usd IS NULL), sum(seconds), max(seconds)"
+            " FROM calls GROUP BY model, operator, stage, state ORDER BY model, operator, stage, state"
+        )
+        return [Cost(*row) for row in rows]
 
     def events(self, after: int = 0) -> Iterator[Event]:
         """Events with an id above `after`, by id."""

@@ -30,6 +30,12 @@ Purpose = Literal["search", "baseline", "confirm", "gate"]
 """search: the first look at a candidate. baseline: repeats that measure the noise. confirm: another look at a
 would-be champion. gate: paired runs that decide a promotion."""
 
+CallState = Literal["started", "answered", "failed", "lost", "repeated"]
+"""started: in flight; its amounts are the most it may cost. answered, failed: its end was seen; its amounts
+are what was billed. lost: nobody saw its end (a time-out, a broken connection, a killed program), so that it
+may have been billed; its amounts are the most that it can be. repeated: the reply of a recording, given
+again; nothing was billed, its amounts are those of the recording."""
+
 
 @dataclass(frozen=True, slots=True)
 class Basis:
@@ -241,7 +247,31 @@ class Champion:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of a model, charged or not."""
+    """One request to a model.
+
+    It is written before the request with what it may cost at most, and again after it with what it did; so
+    the sum over all calls is never below what was spent, whenever the program dies.
+
+    Attributes:
+        id: Number of the call, from 1, in the order in which they began.
+        proposal: Proposal it was made for.
+        model: Model that was asked.
+        operator: Operator that asked.
+        prompt_tokens: Tokens of the prompt.
+        completion_tokens: Tokens of the reply.
+        usd: US dollars; None where the price is not known.
+        seconds: From request to reply.
+        error: Why there was no usable reply, in one line.
+        prompt: Id of the prompt.
+        reply: What the model said.
+        state: How far it has come, and what its amounts are worth.
+        attempt: Which question of the proposal it asked, from 0; the second one says what was wrong with
+            the reply to the first.
+        stage: Stage of the campaign that asked.
+        template: Template the prompt was made from, with its version.
+        finish_reason: Why the reply ended, in the provider's words.
+        cached_tokens: Tokens of the prompt that the provider had in its cache.
+    """
 
     id: int
     proposal: int
@@ -254,6 +284,25 @@ class Call:
     error: str | None = None
     prompt: str = ""
     reply: str = ""
+    state: CallState = "answered"
+    attempt: int = 0
+    stage: str = "propose"
+    template: str = ""
+    finish_reason: str = ""
+    cached_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a model was asked, kept once.
+
+    Attributes:
+        id: Hash of the messages ("sha256:…").
+        messages: Messages of the conversation, each with its role and its content.
+    """
+
+    id: str
+    messages: tuple[Mapping[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,4 +327,4 @@ class Setting:
     value: Any
 
 
-Record = Proposal | Candidate | Evaluation | Decision | Champion | Call | Event | Setting
+Record = Proposal | Candidate | Evaluation | Decision | Champion | Call | Prompt | Event | Setting

@@ -170,6 +170,28 @@ def _let_stages_have_parts(db: Database) -> None:
     db.create_view("case_scores", _CASE_SCORES_OF_WHOLE_EVALUATIONS, replace=True)
 
 
+_CALLS_KNOW_MORE = (
+    "ALTER TABLE calls ADD COLUMN state TEXT NOT NULL DEFAULT 'answered'",
+    "ALTER TABLE calls ADD COLUMN attempt INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE calls ADD COLUMN stage TEXT NOT NULL DEFAULT 'propose'",
+    "ALTER TABLE calls ADD COLUMN template TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE calls ADD COLUMN finish_reason TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE calls ADD COLUMN cached_tokens INTEGER NOT NULL DEFAULT 0",
+    "UPDATE calls SET state = 'failed' WHERE error IS NOT NULL",
+    "UPDATE calls SET stage = 'repair' WHERE operator = 'repair'",
+    "CREATE INDEX idx_calls_proposal ON calls (proposal)",
+    "CREATE INDEX idx_calls_started ON calls (id) WHERE state = 'started'",
+    "CREATE INDEX idx_calls_costs ON calls"
+    " (model, operator, stage, state, prompt_tokens, completion_tokens, cached_tokens, usd, seconds)",
+    "CREATE TABLE prompts (id TEXT PRIMARY KEY, messages BLOB NOT NULL) STRICT",
+)
+
+
+def _keep_prompts(db: Database) -> None:
+    for statement in _CALLS_KNOW_MORE:
+        db.execute(statement)
+
+
 @dataclass(frozen=True, slots=True)
 class Migration:
     """The step to `version` from the one before it."""
@@ -182,6 +204,7 @@ class Migration:
 MIGRATIONS: tuple[Migration, ...] = (
     Migration(1, "the first tables", _lay_first_tables),
     Migration(2, "stages judged in parts", _let_stages_have_parts),
+    Migration(3, "prompts are kept, calls say what became of them", _keep_prompts),
 )
 
 VERSION = MIGRATIONS[-1].version

@@ -36,9 +36,13 @@ class Budget:
         limit = self.limits.get(name, float("inf"))
         return limit - self.spent.get(name, 0) - self.reserved.get(name, 0)
 
+    def fits(self, name: str, amount: float) -> bool:
+        """Whether an amount may still be reserved; sums of dollars are not held to their last bit."""
+        return amount <= self.left(name) + 1e-9 * abs(self.limits.get(name, 0))
+
     def reserve(self, **amounts: float) -> bool:
         """Reserve all of the amounts, or none if one does not fit."""
-        if any(self.left(name) < amount for name, amount in amounts.items()):
+        if any(not self.fits(name, amount) for name, amount in amounts.items()):
             return False
         for name, amount in amounts.items():
             self.reserved[name] = self.reserved.get(name, 0) + amount

@@ -1,4 +1,4 @@
-"""Model calls as they go into the journal: numbered, and charged to the budget."""
+"""Model calls that were made elsewhere than at the gateway, which books its own."""
 
 from __future__ import annotations
 
@@ -9,10 +9,7 @@ from archives.records import Call, Proposal
 from evolve.run import Run
 
 
-def numbered(run: Run, proposal: Proposal, calls: Sequence[Call]) -> list[Call]:
-    """Model calls with their numbers, charged to the budget."""
-    result = []
+async def book(run: Run, proposal: Proposal, calls: Sequence[Call]) -> None:
+    """Charge calls to the budget and write them down."""
     for call in calls:
-        run.budget.spend(tokens=call.prompt_tokens + call.completion_tokens, usd=call.usd or 0.0)
-        result.append(replace(call, id=run.number("call"), proposal=proposal.number))
-    return result
+        await run.ledger.add(replace(call, proposal=proposal.number))

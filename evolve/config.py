@@ -273,9 +273,11 @@ class ModelTable(Table):
     api_key_env: str | None = None
     """Name of the environment variable that holds the key."""
     temperature: float | None = Field(default=None, ge=0, le=2)
-    """Sampling temperature; default: the model's own."""
+    """Sampling temperature; default: the model's own. Not sent to models that take none."""
+    effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None = None
+    """How long a reasoning model may think; default: the model's own."""
     max_tokens: int | None = Field(default=None, ge=1)
-    """Most tokens of one reply."""
+    """Most tokens of one reply, thoughts included. Under a budget in tokens or dollars 16384 by default."""
     timeout: Seconds = 600.0
     """Time limit of one call."""
     price_in: float | None = Field(default=None, ge=0)
@@ -284,6 +286,10 @@ class ModelTable(Table):
     """Dollars per million reply tokens, where litellm knows none."""
     context: int | None = Field(default=None, ge=256)
     """Tokens it takes, prompt and reply together, where that is not known by its name."""
+    requests_per_minute: float | None = Field(default=None, gt=0)
+    """Most requests a minute, of all calls together."""
+    tokens_per_minute: float | None = Field(default=None, gt=0)
+    """Most tokens a minute, of prompts and replies together."""
 
 
 class ModelsTable(Table):
@@ -291,6 +297,10 @@ class ModelsTable(Table):
 
     pool: list[ModelTable] = []
     """The models that may be asked."""
+    allow_secrets: list[str] = []
+    """Globs of files that are sent although they hold what looks like a secret."""
+    recording: str | None = None
+    """Folder of a campaign whose replies are given again, so that nobody is asked (run --from-recording)."""
 
 
 class PromotionTable(Table):

@@ -6,7 +6,7 @@ import os
 import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,6 +17,7 @@ from archives.grid import Axis
 from archives.journal import Journal
 from archives.reader import Reader
 from archives.records import Event, Proposal, Setting
+from evolve.asking import gateway
 from evolve.budget import Budget, extended
 from evolve.campaign import Campaign
 from evolve.choice import Choice
@@ -24,12 +25,12 @@ from evolve.config import Config
 from evolve.creation import changeable_facts
 from evolve.interrupts import Interrupts, interrupts
 from evolve.judge import agents_workshop, bench, evaluator_spec, prepared
-from evolve.models import Gateway
+from evolve.models.ledger import UNSEEN, Ledger
 from evolve.operators.base import Source
 from evolve.ownership import own
 from evolve.pipeline import pipeline
 from evolve.population import Population
-from evolve.registry import model_pool, operators_for, policies_for, repairer_for, repairs, usable
+from evolve.registry import operators_for, policies_for, repairer_for, repairs, usable
 from evolve.run import Run, failed
 from evolve.stages.admit import admit, learn
 from evolve.stages.baseline import baseline
@@ -99,10 +100,13 @@ async def _run(
 async def _begin(campaign: Campaign, journal: Journal) -> dict[str, float]:
     with campaign.reader() as reader:
         added = reader.setting("budget_added", {})
+        unseen = list(reader.calls_in_flight())
     limits = extended(campaign.config.budget.limits(), added)
     facts = changeable_facts(campaign.config) | {"budget": limits}
     facts |= {"state": "running", "reason": "", "failed": False, "paused": False, "gauges": {}, SUMMARY: None}
     await _write(journal, Event("started", f"process {os.getpid()}"), **facts)
+    lost = [replace(call, state="lost", error=UNSEEN) for call in unseen]
+    await trio.to_thread.run_sync(lambda: journal.write(*lost))
     return limits
 
 
@@ -156,10 +160,13 @@ async def _assembled(
         names, _ = usable(config, [path for path in paths if source.editable(path)])
         policies = policies_for(config)
         async with AsyncExitStack() as stack:
+            budget = Budget(facts["budget"], _spent(reader, facts))
+            ledger = Ledger(budget, journal, reader.counts().last_call + 1)
             models = None
             mending = config.search.staleness == "repair" and repairs(config)
             if "edit" in names or mending:
-                models = await stack.enter_async_context(Gateway(model_pool(config), config.campaign.seed))
+                shown = [path for path in paths if source.editable(path)]
+                models = await stack.enter_async_context(gateway(campaign, ledger, reader, shown))
             workshop = agents_workshop(campaign) if "agent" in names else None
             operators = operators_for(names, config, campaign.folder, models, workshop)
             listener("configured", config)
@@ -172,7 +179,8 @@ async def _assembled(
                 reader=reader,
                 store=store,
                 population=population,
-                budget=Budget(facts["budget"], _spent(reader, facts)),
+                budget=budget,
+                ledger=ledger,
                 bench=places,
                 source=source,
                 base=base,
@@ -197,15 +205,14 @@ async def _assembled(
 
 def _spent(reader: Reader, facts: dict[str, Any]) -> dict[str, float]:
     counts = reader.counts()
-    spent = {
+    tokens, usd = reader.spent_on_models()
+    return {
         "proposals": counts.proposals,
         "evaluations": counts.counted,
         "wall": facts.get("spent", {}).get("wall", 0.0),
+        "tokens": tokens,
+        "usd": usd,
     }
-    for call in reader.calls():
-        spent["tokens"] = spent.get("tokens", 0) + call.prompt_tokens + call.completion_tokens
-        spent["usd"] = spent.get("usd", 0) + (call.usd or 0)
-    return spent
 
 
 def _next_ids(reader: Reader) -> dict[str, int]:
@@ -215,7 +222,6 @@ def _next_ids(reader: Reader) -> dict[str, int]:
         "candidate": counts.last_candidate + 1,
         "evaluation": counts.last_evaluation + 1,
         "decision": counts.last_decision + 1,
-        "call": counts.last_call + 1,
     }
 
 

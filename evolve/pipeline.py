@@ -21,7 +21,7 @@ from archives.crashpoints import reach
 from archives.errors import ModelError
 from archives.records import Proposal
 from evolve.bench import Closed
-from evolve.charging import numbered
+from evolve.models.errors import BudgetSpent, NotRecorded
 from evolve.run import Run, failed
 from evolve.stages.admit import admit
 from evolve.stages.challenge import challenge, challenges
@@ -156,6 +156,9 @@ async def _propose_all(run: Run, tokens: trio.Semaphore, proposals: Receive, mad
         async for selected in proposals:
             try:
                 proposal = await propose(run, selected)
+            except BudgetSpent as reason:
+                run.stop(str(reason))
+                proposal = None
             except ModelError as error:
                 proposal = await _lose_operator(run, selected, error)
             if proposal is None:
@@ -168,12 +171,12 @@ async def _propose_all(run: Run, tokens: trio.Semaphore, proposals: Receive, mad
 async def _lose_operator(run: Run, selected: Proposal, error: ModelError) -> Proposal:
     """No model answers: go on with the operators that need none, or end as a failure."""
     run.operators.pop(selected.operator, None)
-    if not run.operators:
+    if not run.operators or isinstance(error, NotRecorded):
         run.stop(str(error), failure=True)
     else:
         await run.tell("models", f"{selected.operator} is given up: {error}")
     lost = failed(selected, str(error))
-    await run.record(lost, *numbered(run, selected, getattr(error, "calls", ())))
+    await run.record(lost)
     return lost
 
 

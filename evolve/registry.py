@@ -108,7 +108,7 @@ def _unavailable(name: str, config: Config, paths: Sequence[str]) -> str | None:
         pool = model_pool(config)
         if not pool and config.operators.edit is None:
             return "no model is configured under [models]"
-        return no_model(pool, os.environ)
+        return None if config.models.recording else no_model(pool, os.environ)
     if name in ("tune", "mutate") and not _offline(name).handles(paths):
         return "none of the files that may change is of a kind it can work on"
     return None
@@ -170,7 +170,8 @@ def _offline(name: str) -> Operator:
 def repairs(config: Config) -> bool:
     """Whether a model can be asked about stale changes."""
     pool = model_pool(config)
-    return bool(pool) and no_model(pool, os.environ) is None
+    known = config.models.recording is not None
+    return bool(pool) and (known or no_model(pool, os.environ) is None)
 
 
 def repairer_for(config: Config, models: Gateway) -> Repairer:

@@ -19,6 +19,7 @@ from evolve.bench import Bench
 from evolve.budget import Budget
 from evolve.choice import Choice
 from evolve.config import Config
+from evolve.models.ledger import Ledger
 from evolve.operators.base import Operator, Repairer, Source
 from evolve.operators.manual import Manual
 from evolve.policies.base import Policy
@@ -37,6 +38,7 @@ class Run:
     """One run of a campaign, from start or resume to its end.
 
     Attributes:
+        ledger: Where the calls of models are charged and kept.
         next_ids: Next free number of proposals, candidates, evaluations and so on.
         held: Evaluations reserved by each proposal in flight.
         stopping: Why no new proposal is made, once that is so.
@@ -59,6 +61,7 @@ class Run:
     store: Store
     population: Population
     budget: Budget
+    ledger: Ledger
     bench: Bench
     source: Source
     base: Candidate

@@ -33,6 +33,9 @@ def state(reader: Reader, pid: int | None) -> State:
 def spent_so_far(reader: Reader, counts: Counts) -> dict[str, float]:
     """What is spent, by the names of the limits."""
     spent = {name: float(amount) for name, amount in (reader.setting("spent") or {}).items()}
+    tokens, usd = reader.spent_on_models()
+    if counts.last_call:
+        spent |= {"tokens": float(tokens), "usd": usd}
     spent["proposals"] = float(counts.proposals)
     spent["evaluations"] = float(counts.counted)
     return spent

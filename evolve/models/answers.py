@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 import socket
 import time
 from collections.abc import Iterator
@@ -18,6 +19,21 @@ LONGEST = 4 * 1024 * 1024
 
 SERVER_TROUBLE = frozenset({500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
 FINAL_CODES = ("insufficient_quota", "billing_hard_limit", "credit balance is too low")
+NOT_MADE = {"ClientConnectorError", "ConnectError", "ConnectTimeout", "gaierror", "ConnectionRefusedError"}
+"""Exceptions of connections over which no request went."""
+
+_TOO_LONG = re.compile(
+    r"context[_ -]?(length|window|size)|(prompt|input) is too long|too many (input |prompt )?tokens"
+    r"|maximum number of (input )?tokens|too large for model|reduce the length of",
+    re.IGNORECASE,
+)
+_SIZES = (
+    r"context (?:length|window|size)\D{0,20}?([\d,]{3,})",
+    r"> ?([\d,]{3,}) (?:tokens )?maximum",
+    r"allowed \(?([\d,]{3,})",
+    r"([\d,]{3,}) maximum context",
+    r"limit of ([\d,]{3,}) tokens",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,20 +44,33 @@ class Answer:
     finish_reason: str
     prompt_tokens: int
     completion_tokens: int
-    usd: float | None
+    usd: float | None = None
+    cached_tokens: int = 0
 
 
 def fault_of_status(status: int, text: str, retry_after: str | None, date: str | None = None) -> Fault:
     """The fault behind an HTTP status other than 2xx; `text` is what the server said."""
     kind: FaultKind = "answer"
-    if status == 429 and not any(code in text for code in FINAL_CODES):
+    if status in (400, 413, 422) and _TOO_LONG.search(text):
+        kind = "overflow"
+    elif status == 429 and not any(code in text for code in FINAL_CODES):
         kind = "rate"
     elif status == 408:
         kind = "timeout"
     elif status in SERVER_TROUBLE:
         kind = "server"
     reason = one_line(f"HTTP {status}: {text}" if text else f"HTTP {status}", 300)
-    return Fault(reason, kind, wait=None if kind == "answer" else seconds_to_wait(retry_after, date))
+    if kind in ("answer", "overflow"):
+        return Fault(reason, kind, size=context_size(text) if kind == "overflow" else None)
+    return Fault(reason, kind, wait=seconds_to_wait(retry_after, date))
+
+
+def context_size(text: str) -> int | None:
+    """Tokens that a model takes, from the words with which it refuses a prompt that is too long."""
+    for pattern in _SIZES:
+        if found := re.search(pattern, text, re.IGNORECASE):
+            return int(found[1].replace(",", ""))
+    return None
 
 
 def fault_of_exception(error: BaseException, timeout: float) -> Fault:
@@ -49,13 +78,14 @@ def fault_of_exception(error: BaseException, timeout: float) -> Fault:
     chain = list(_chain(error))
     names = {type(each).__name__ for each in chain}
     if any(isinstance(each, TimeoutError) for each in chain) or "Timeout" in names:
-        return Fault(f"no answer within {timeout:g} s", "timeout")
+        return Fault(f"no answer within {timeout:g} s", "timeout", lost="ConnectTimeout" not in names)
     for each in chain:
         if isinstance(each, socket.gaierror):
             return Fault("the name of the host is not known", "connection")
         if isinstance(each, ConnectionRefusedError) or getattr(each, "errno", None) == errno.ECONNREFUSED:
             return Fault("connection refused", "connection")
-    return Fault(one_line(f"connection failed: {chain[-1] or type(chain[-1]).__name__}", 300), "connection")
+    reason = one_line(f"connection failed: {chain[-1] or type(chain[-1]).__name__}", 300)
+    return Fault(reason, "connection", lost=not names & NOT_MADE)
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

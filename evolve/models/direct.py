@@ -29,7 +29,9 @@ class DirectClient:
     def __init__(self) -> None:
         self._session: aiohttp.ClientSession | None = None
 
-    async def complete(self, spec: ModelSpec, key: str | None, messages: Messages) -> Answer:
+    async def complete(
+        self, spec: ModelSpec, key: str | None, messages: Messages, settings: Mapping[str, Any]
+    ) -> Answer:
         """One attempt; raises Fault."""
         import aiohttp
 
@@ -40,7 +42,7 @@ class DirectClient:
         try:
             async with self._session.post(
                 url,
-                json=_body(spec, messages),
+                json={"model": spec.model.removeprefix("openai/"), "messages": list(messages), **settings},
                 headers={"Authorization": f"Bearer {key}"} if key else {},
                 timeout=aiohttp.ClientTimeout(total=spec.timeout),
                 proxy=_proxy(url),
@@ -55,22 +57,13 @@ class DirectClient:
             headers = response.headers
             said = _said(content) or headers.get("Location", "")
             raise fault_of_status(response.status, said, headers.get("Retry-After"), headers.get("Date"))
-        return read_answer(spec, content)
+        return read_answer(content)
 
     async def close(self) -> None:
         """Close the connections."""
         if self._session is not None:
             await self._session.close()
             self._session = None
-
-
-def _body(spec: ModelSpec, messages: Messages) -> dict[str, Any]:
-    body: dict[str, Any] = {"model": spec.model.removeprefix("openai/"), "messages": list(messages)}
-    if spec.temperature is not None:
-        body["temperature"] = spec.temperature
-    if spec.max_tokens is not None:
-        body["max_tokens"] = spec.max_tokens
-    return body
 
 
 def _proxy(url: str) -> str | None:
@@ -88,7 +81,7 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
         content += chunk
         if len(content) > LONGEST:
             response.close()
-            raise Fault(f"the answer is longer than {LONGEST // 1024**2} MiB")
+            raise Fault(f"the answer is longer than {LONGEST // 1024**2} MiB", lost=True)
     return bytes(content)
 
 
@@ -104,38 +97,37 @@ def _said(content: bytes) -> str:
         return one_line(text, 300)
 
 
-def read_answer(spec: ModelSpec, content: bytes) -> Answer:
+def read_answer(content: bytes) -> Answer:
     """The answer in the body of a successful response; raises Fault where there is none."""
     try:
         data = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise Fault("the answer is not whole JSON", "server") from error
+        raise Fault("the answer is not whole JSON", "server", lost=True) from error
     if not isinstance(data, dict):
         raise Fault("the answer is not a JSON object", "server")
-    sent, received = _usage(data.get("usage"))
-    usd = spec.cost(sent, received)
+    sent, received, cached = _usage(data.get("usage"))
     if data.get("error"):
         said = one_line(f"the answer is an error: {data['error']}", 300)
-        raise Fault(said, "server", None, sent, received, usd)
+        raise Fault(said, "server", None, sent, received)
     choices = data.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(choice, dict) or not isinstance(message, dict):
-        raise Fault("the answer holds no choice", "server", None, sent, received, usd)
+        raise Fault("the answer holds no choice", "server", None, sent, received)
     text = message.get("content")
     if not text and message.get("refusal"):
         said = str(message["refusal"])
-        raise Fault(one_line(f"the model declines: {said}", 300), "answer", None, sent, received, usd, said)
+        raise Fault(one_line(f"the model declines: {said}", 300), "answer", None, sent, received, None, said)
     finish = choice.get("finish_reason")
-    return Answer(
-        text if isinstance(text, str) else "", str(finish) if finish else "stop", sent, received, usd
-    )
+    said = text if isinstance(text, str) else ""
+    return Answer(said, str(finish) if finish else "stop", sent, received, cached_tokens=cached)
 
 
-def _usage(usage: object) -> tuple[int, int]:
+def _usage(usage: object) -> tuple[int, int, int]:
     counts = usage if isinstance(usage, dict) else {}
-    sent, received = counts.get("prompt_tokens"), counts.get("completion_tokens")
-    return (_count(sent), _count(received))
+    details = counts.get("prompt_tokens_details")
+    cached = details.get("cached_tokens") if isinstance(details, dict) else 0
+    return _count(counts.get("prompt_tokens")), _count(counts.get("completion_tokens")), _count(cached)
 
 
 def _count(value: object) -> int:

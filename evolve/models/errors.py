@@ -2,8 +2,11 @@
 
     ModelError
     ├── CallFailed          one call came to nothing; the campaign goes on
+    │   └── ContextOverflow     the prompt is too long for the model
+    ├── BudgetSpent         no further call fits into the budget
     └── NoModelAnswers      there is no use in going on
-        └── MissingKey      a key is not in the environment
+        ├── MissingKey          a key is not in the environment
+        └── NotRecorded         a recording lacks the reply
 
 `Fault` is what a client reports of one attempt; it never leaves this package.
 """
@@ -25,6 +28,21 @@ class CallFailed(ModelError):
         self.calls = calls
 
 
+class ContextOverflow(CallFailed):
+    """The prompt is too long for the model; ask again with a shorter one.
+
+    `size` is the number of tokens that prompt and reply may have together, where the model said it.
+    """
+
+    def __init__(self, reason: str, calls: tuple[Call, ...] = (), size: int | None = None) -> None:
+        super().__init__(reason, calls)
+        self.size = size
+
+
+class BudgetSpent(ModelError):
+    """The most that one more call may cost does not fit into the budget; it was not made."""
+
+
 class NoModelAnswers(ModelError):
     """No model of the pool answers any more: the campaign should end with this reason."""
 
@@ -37,7 +55,11 @@ class MissingKey(NoModelAnswers):
     """A model needs a key that is not in the environment."""
 
 
-FaultKind = Literal["answer", "rate", "server", "timeout", "connection"]
+class NotRecorded(NoModelAnswers):
+    """A campaign that runs from a recording asked something that the recording has no reply to."""
+
+
+FaultKind = Literal["answer", "overflow", "rate", "server", "timeout", "connection"]
 
 
 @dataclass(eq=False)
@@ -46,13 +68,16 @@ class Fault(Exception):
 
     Attributes:
         reason: What happened, in one line.
-        kind: "answer" for a final no or an unusable answer, which is not asked for again; "rate" for too many
+        kind: "answer" for a final no or an unusable answer, which is not asked for again; "overflow" for a
+            prompt that is too long; "rate" for too many
             requests; "server" for its trouble; "timeout"; "connection" if it could not be made or broke.
         wait: Seconds that the server asked us to wait.
         prompt_tokens: Tokens that were billed all the same.
         completion_tokens: Likewise.
         usd: Likewise.
         reply: Text that came with it, if any.
+        lost: Whether it may have been billed although nobody says so: its end was not seen.
+        size: Context size that the model named.
     """
 
     reason: str
@@ -62,6 +87,8 @@ class Fault(Exception):
     completion_tokens: int = 0
     usd: float | None = None
     reply: str = ""
+    lost: bool = False
+    size: int | None = None
 
     def __str__(self) -> str:
         return self.reason

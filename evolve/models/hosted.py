@@ -26,16 +26,15 @@ class HostedClient:
         self._litellm: Any = None
 
     async def complete(
-        self, spec: ModelSpec, key: str | None, messages: Sequence[Mapping[str, str]]
+        self,
+        spec: ModelSpec,
+        key: str | None,
+        messages: Sequence[Mapping[str, str]],
+        settings: Mapping[str, Any],
     ) -> Answer:
         """One attempt; raises Fault, or MissingKey."""
         litellm = self._library()
-        options = {
-            "api_key": key,
-            "api_base": spec.api_base,
-            "temperature": spec.temperature,
-            "max_tokens": spec.max_tokens,
-        }
+        options = {"api_key": key, "api_base": spec.api_base, **settings}
         try:
             response = await asyncio.wait_for(
                 litellm.acompletion(
@@ -52,7 +51,7 @@ class HostedClient:
         except Exception as error:
             self._check_key(spec, key, error)
             raise _fault(error, spec.timeout) from error
-        return _answer(spec, response)
+        return _answer(response)
 
     def _library(self) -> Any:
         if self._litellm is None:
@@ -100,13 +99,13 @@ def _fault(error: Exception, timeout: float) -> Fault:
     return fault_of_status(status, said, headers.get("retry-after"), headers.get("date"))
 
 
-def _answer(spec: ModelSpec, response: Any) -> Answer:
+def _answer(response: Any) -> Answer:
     usage = getattr(response, "usage", None)
     sent = int(getattr(usage, "prompt_tokens", 0) or 0)
     received = int(getattr(usage, "completion_tokens", 0) or 0)
-    usd = spec.cost(sent, received)
-    if usd is None:
-        usd = (getattr(response, "_hidden_params", None) or {}).get("response_cost")
+    details = getattr(usage, "prompt_tokens_details", None)
+    cached = int(getattr(details, "cached_tokens", 0) or 0)
+    usd = (getattr(response, "_hidden_params", None) or {}).get("response_cost")
     if not response.choices:
         raise Fault("the answer holds no choice", "server", None, sent, received, usd)
     choice = response.choices[0]
@@ -114,4 +113,4 @@ def _answer(spec: ModelSpec, response: Any) -> Answer:
     if len(text) > LONGEST:
         said = f"the answer is longer than {LONGEST // 1024**2} MiB"
         raise Fault(said, "answer", None, sent, received, usd)
-    return Answer(text, choice.finish_reason or "stop", sent, received, usd)
+    return Answer(text, choice.finish_reason or "stop", sent, received, usd, cached)

@@ -18,12 +18,15 @@ class ModelSpec:
         api_base: Address of an OpenAI-compatible server, up to and including "/v1".
         api_key_env: Environment variable that holds the key; without it the provider's usual one, and with
             `api_base` none at all.
-        temperature: Sent only if given.
-        max_tokens: Longest reply, sent only if given.
+        temperature: Sent only if given, and to no model that refuses one.
+        effort: How long a reasoning model may think ("low", "medium", …); sent only if given.
+        max_tokens: Longest reply.
         timeout: Seconds one attempt may take.
         price_in: US dollars per million tokens of the prompt.
         price_out: US dollars per million tokens of the reply.
         context: Tokens it takes, where that is not known by its name.
+        requests_per_minute: Most requests a minute.
+        tokens_per_minute: Most tokens a minute, of prompts and replies together.
     """
 
     model: str
@@ -31,22 +34,25 @@ class ModelSpec:
     api_base: str | None = None
     api_key_env: str | None = None
     temperature: float | None = None
+    effort: str | None = None
     max_tokens: int | None = None
     timeout: float = 600.0
     price_in: float | None = None
     price_out: float | None = None
     context: int | None = None
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
 
     @property
     def direct(self) -> bool:
         """Whether we speak to its server ourselves, without litellm."""
         return self.api_base is not None and (self.model.startswith("openai/") or "/" not in self.model)
 
-    def cost(self, prompt_tokens: int, completion_tokens: int) -> float | None:
-        """US dollars by the prices given here; None where there are none."""
-        if self.price_in is None and self.price_out is None:
-            return None
-        return (prompt_tokens * (self.price_in or 0.0) + completion_tokens * (self.price_out or 0.0)) / 1e6
+    @property
+    def here(self) -> bool:
+        """Whether it runs on this very machine, so that nothing leaves it."""
+        host = urlsplit(self.api_base or "").hostname or ""
+        return host in ("localhost", "::1") or host.startswith("127.")
 
 
 KEYS = {

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from archives.errors import EvaluatorError, StoreError
 from archives.records import Call
 from evaluators.contract import ended_badly
-from evolve.models.gateway import prompt_key
+from evolve.models.question import prompt_key
 from evolve.operators.base import Draft, Order, Refused, Source, Stateless
 from evolve.prompts import quoted, render
 from evolve.prompts.context import inspirations_section, verdict_section
@@ -126,6 +126,7 @@ class Agent(Stateless):
             usd=self._agent.usd if cost is None else cost,
             seconds=seconds,
             error=error,
+            state="answered" if error is None else "failed",
             prompt=prompt_key([{"role": "user", "content": task}]),
             reply=said,
         )

@@ -14,7 +14,8 @@ from archives.store import Store
 class Refused(EvolveError):
     """The operator can make nothing from this order; the message says why.
 
-    `calls` were made all the same and are charged; `payload` is journaled as a draft's would be.
+    `calls` were made elsewhere than at the gateway, and are charged all the same; `payload` is journaled as
+    a draft's would be.
     """
 
     def __init__(
@@ -82,7 +83,7 @@ class Draft:
         tree: A ready tree instead of `changes`.
         parent: Candidate id, where the operator chose its own parent.
         model: Model that wrote it.
-        calls: Model calls it took, to be journaled and charged.
+        calls: Calls it took elsewhere than at the gateway, to be journaled and charged.
     """
 
     changes: Mapping[str, bytes | None] = field(default_factory=dict)

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 import trio
 
-from archives.records import Call
-from evolve.models.errors import CallFailed, NoModelAnswers
+from evolve.models.errors import CallFailed
 from evolve.operators.base import Draft, Order, Refused, Source, Stateless
 from evolve.operators.replies import ReplyError, apply, parse
 from evolve.prompts import quoted, render
@@ -40,7 +39,14 @@ class Models(Protocol):
     """Where the operator asks; `evolve.models.Gateway` is one."""
 
     async def complete(
-        self, messages: Sequence[Message], *, number: int, attempt: int, operator: str = ""
+        self,
+        messages: Sequence[Message],
+        *,
+        number: int,
+        attempt: int,
+        operator: str = "",
+        stage: str = "propose",
+        template: str = "",
     ) -> Reply:
         """Ask a model once."""
         ...
@@ -57,6 +63,7 @@ class Edit(Stateless):
     """
 
     name = "edit"
+    stage = "propose"
     is_async = True
     needs: Literal["parent", "partner", "nothing"] = "parent"
 
@@ -82,32 +89,28 @@ class Edit(Stateless):
         Raises:
             Refused: The call failed, or its answer could not be applied, twice.
             NoModelAnswers: There is no use in asking again.
+            BudgetSpent: No further call fits into the budget.
         """
         return await self._converse(await trio.to_thread.run_sync(self._prompt, order, source), order, source)
 
     async def _converse(self, messages: Sequence[Message], order: Order, source: Source) -> Draft:
         """Ask, and once more with what was wrong about the answer."""
-        calls: tuple[Call, ...] = ()
         for attempt in (0, 1):
-            reply = await self._ask(messages, order.number, attempt, calls)
-            calls += reply.calls
+            reply = await self._ask(messages, order.number, attempt)
             try:
-                return await trio.to_thread.run_sync(_draft, reply, calls, order, source)
+                return await trio.to_thread.run_sync(_draft, reply, order, source)
             except ReplyError as error:
                 reason = str(error)
                 messages = [*messages, *_sent_back(reply, error)]
-        raise Refused(f"{reply.model} gave no usable edit: {reason}", calls)
+        raise Refused(f"{reply.model} gave no usable edit: {reason}")
 
-    async def _ask(
-        self, messages: Sequence[Message], number: int, attempt: int, before: tuple[Call, ...]
-    ) -> Reply:
+    async def _ask(self, messages: Sequence[Message], number: int, attempt: int) -> Reply:
         try:
-            return await self._models.complete(messages, number=number, attempt=attempt, operator=self.name)
+            return await self._models.complete(
+                messages, number=number, attempt=attempt, operator=self.name, stage=self.stage
+            )
         except CallFailed as error:
-            raise Refused(str(error), before + error.calls) from error
-        except NoModelAnswers as error:
-            error.calls = before + error.calls
-            raise
+            raise Refused(str(error)) from error
 
     def _prompt(self, order: Order, source: Source) -> list[Message]:
         task = self._task(order, source, self._size * 2 // 3)
@@ -134,7 +137,7 @@ def conversation(user: str) -> list[Message]:
     return [{"role": "system", "content": render("edit.system")}, {"role": "user", "content": user}]
 
 
-def _draft(reply: Reply, calls: tuple[Call, ...], order: Order, source: Source) -> Draft:
+def _draft(reply: Reply, order: Order, source: Source) -> Draft:
     known = {entry.path for entry in source.store.files(order.parent.id)}
     parsed = parse(reply.text, finish_reason=reply.finish_reason, known=known)
     changes = apply(parsed.edits, source, order.parent.id)
@@ -143,7 +146,6 @@ def _draft(reply: Reply, calls: tuple[Call, ...], order: Order, source: Source) 
         summary=_title(parsed.prose) or one_line(f"edit {', '.join(changes)}", TITLE),
         rationale=shorten(plain(parsed.prose).strip(), LONGEST_QUOTE),
         model=reply.model,
-        calls=calls,
     )
 
 

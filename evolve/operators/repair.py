@@ -23,6 +23,7 @@ class Repair(Edit):
     """Asks a model to make an overtaken change anew."""
 
     name = "repair"
+    stage = "repair"
 
     async def repair(self, order: Order, change: Overtaken, source: Source) -> Draft:
         """Make the change anew on the order's parent.

@@ -6,7 +6,7 @@ import trio
 
 from archives.crashpoints import reach
 from archives.records import Candidate, Proposal
-from evolve.charging import numbered
+from evolve.charging import book
 from evolve.operators.base import Draft, Exhausted, Operator, Order, Refused, Waiting
 from evolve.run import Run, failed
 from evolve.stages.founding import founded, written
@@ -32,14 +32,14 @@ async def propose(run: Run, proposal: Proposal) -> Proposal | None:
         await run.tell("exhausted", f"{proposal.operator}: {reason}")
         return None
     except Refused as refusal:
-        calls = numbered(run, proposal, refusal.calls)
+        await book(run, proposal, refusal.calls)
         proposal = failed(proposal, str(refusal), payload=dict(refusal.payload))
-        await run.record(proposal, *calls)
+        await run.record(proposal)
         return proposal
     proposal, candidate = await _candidate(run, proposal, draft, ready=operator.needs == "nothing")
-    calls = numbered(run, proposal, draft.calls)
+    await book(run, proposal, draft.calls)
     reach("propose.committed")
-    await run.record(*([candidate] if candidate else []), proposal, *calls)
+    await run.record(*([candidate] if candidate else []), proposal)
     reach("propose.recorded")
     return proposal
 

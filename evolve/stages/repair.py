@@ -13,7 +13,7 @@ import trio
 from archives.crashpoints import reach
 from archives.errors import ModelError
 from archives.records import Candidate, Proposal, Treatment
-from evolve.charging import numbered
+from evolve.models.errors import BudgetSpent
 from evolve.operators.base import Draft, Order, Overtaken, Refused
 from evolve.operators.joining import join
 from evolve.run import Run
@@ -145,20 +145,18 @@ async def _mended(run: Run, proposal: Proposal, change: Overtaken, onto: str, or
     """Have a model carry a change over; None where there is no model or it found no way."""
     if run.repairer is None or run.config.search.staleness != "repair":
         return None
-    if min(run.budget.left("tokens"), run.budget.left("usd")) <= 0:
-        return None
     order = _order(run, proposal, onto)
     try:
         draft = await run.repairer.repair(order, change, run.source)
-    except Refused as refusal:
-        await run.record(*numbered(run, proposal, refusal.calls))
+    except Refused:
+        return None
+    except BudgetSpent as reason:
+        run.stop(str(reason))
         return None
     except ModelError as error:
         run.repairer = None
-        await run.record(*numbered(run, proposal, getattr(error, "calls", ())))
         await run.tell("models", f"repair is given up: {error}")
         return None
-    await run.record(*numbered(run, proposal, draft.calls))
     words, tree = await trio.to_thread.run_sync(written, run, replace(proposal, parent=onto), draft)
     if tree is None:
         return None

@@ -6,8 +6,9 @@ import os
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from archives.records import Call, Candidate
+from archives.records import Candidate
 from archives.store import Store
 from evolve.models import Reply
 from evolve.operators.base import Order, Source
@@ -65,9 +66,8 @@ class ScriptedModels:
         self.requests: list[list[dict[str, str]]] = []
 
     async def complete(
-        self, messages: Sequence[Mapping[str, str]], *, number: int, attempt: int, operator: str = ""
+        self, messages: Sequence[Mapping[str, str]], *, number: int, attempt: int, **asked: Any
     ) -> Reply:
         text = self.replies[len(self.requests)]
         self.requests.append([dict(message) for message in messages])
-        call = Call(0, number, "scripted", operator, 10, 5, 0.01, 0.1, None, "sha256:0", text)
-        return Reply(text, "scripted", self.finish_reason, 10, 5, 0.01, 0.1, (call,))
+        return Reply(text, "scripted", self.finish_reason, 10, 5, 0.01, 0.1)

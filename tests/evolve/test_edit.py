@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
@@ -13,8 +14,7 @@ from hypothesis import strategies as st
 from reply_repo import ReplyRepo, ScriptedModels
 from scripted_server import says, server
 
-from archives.records import Call
-from evolve.models import CallFailed, Gateway, ModelSpec, NoModelAnswers, Reply
+from evolve.models import BudgetSpent, CallFailed, Gateway, ModelSpec, NoModelAnswers, Reply
 from evolve.operators.base import Draft, Order, Refused, Source
 from evolve.operators.edit import Edit
 from evolve.operators.replies import parse
@@ -61,14 +61,13 @@ def outside_fences(text: str) -> str:
     return "\n".join(lines)
 
 
-def test_a_reply_becomes_a_draft_with_title_reason_model_and_calls(tmp_path: Path) -> None:
+def test_a_reply_becomes_a_draft_with_title_reason_and_model(tmp_path: Path) -> None:
     repo = ReplyRepo(tmp_path, FILES, editable=editable)
     draft = make(Edit(ScriptedModels([GOOD])), repo.order(), repo.source)
     assert draft.changes == {"a.py": b"VALUE = 2\n"}
     assert draft.summary == "Doubles the value"
     assert draft.rationale == "Doubles the value. More to come."
     assert draft.model == "scripted"
-    assert [call.operator for call in draft.calls] == ["edit"]
 
 
 def test_a_title_is_one_short_line_without_control_characters(tmp_path: Path) -> None:
@@ -156,12 +155,11 @@ def test_text_of_a_failing_block_goes_back_as_data(tmp_path: Path) -> None:
     repo = ReplyRepo(tmp_path, FILES, editable=editable)
     bad = GOOD.replace("VALUE = 1", f"```\n{CANARY}\n```")
     models = ScriptedModels([bad, GOOD])
-    draft = make(Edit(models), repo.order(), repo.source)
-    again = models.requests[1]
+    make(Edit(models), repo.order(), repo.source)
+    _, again = models.requests
     assert [message["role"] for message in again] == ["system", "user", "assistant", "user"]
     assert CANARY in again[-1]["content"]
     assert CANARY not in outside_fences(again[-1]["content"])
-    assert len(draft.calls) == 2
 
 
 @given(st.text(st.sampled_from("`~ \nab"), max_size=200))
@@ -181,11 +179,12 @@ def test_a_file_as_it_is_shown_can_be_given_back(tmp_path: Path) -> None:
     assert "\n".join(getattr(edit, "lines", ())) + "\n" == content
 
 
-def test_two_replies_that_do_not_fit_are_a_refusal_with_both_calls(tmp_path: Path) -> None:
+def test_two_replies_that_do_not_fit_are_a_refusal(tmp_path: Path) -> None:
     repo = ReplyRepo(tmp_path, FILES, editable=editable)
-    with pytest.raises(Refused, match="no usable edit") as caught:
-        make(Edit(ScriptedModels(["no", ""])), repo.order(), repo.source)
-    assert len(caught.value.calls) == 2
+    models = ScriptedModels(["no", ""])
+    with pytest.raises(Refused, match="no usable edit"):
+        make(Edit(models), repo.order(), repo.source)
+    assert len(models.requests) == 2
 
 
 class FailingModels(ScriptedModels):
@@ -196,28 +195,24 @@ class FailingModels(ScriptedModels):
         self.error = error
 
     async def complete(
-        self, messages: Sequence[Mapping[str, str]], *, number: int, attempt: int, operator: str = ""
+        self, messages: Sequence[Mapping[str, str]], *, number: int, attempt: int, **asked: Any
     ) -> Reply:
         if attempt:
             raise self.error
-        return await super().complete(messages, number=number, attempt=attempt, operator=operator)
+        return await super().complete(messages, number=number, attempt=attempt, **asked)
 
 
-FAILED = Call(0, 1, "m", "edit", error="down")
-
-
-def test_a_failed_call_is_a_failed_proposal_that_keeps_the_bill(tmp_path: Path) -> None:
+def test_a_failed_call_is_a_failed_proposal(tmp_path: Path) -> None:
     repo = ReplyRepo(tmp_path, FILES, editable=editable)
-    with pytest.raises(Refused, match="too long") as caught:
-        make(Edit(FailingModels(CallFailed("too long", (FAILED,)))), repo.order(), repo.source)
-    assert [call.error for call in caught.value.calls] == [None, "down"]
+    with pytest.raises(Refused, match="too long"):
+        make(Edit(FailingModels(CallFailed("too long"))), repo.order(), repo.source)
 
 
 def test_no_model_at_all_is_no_refusal(tmp_path: Path) -> None:
     repo = ReplyRepo(tmp_path, FILES, editable=editable)
-    with pytest.raises(NoModelAnswers) as caught:
-        make(Edit(FailingModels(NoModelAnswers("gone", (FAILED,)))), repo.order(), repo.source)
-    assert [call.error for call in caught.value.calls] == [None, "down"]
+    for error in (NoModelAnswers("gone"), BudgetSpent("used up")):
+        with pytest.raises(type(error)):
+            make(Edit(FailingModels(error)), repo.order(), repo.source)
 
 
 def test_without_a_text_to_show_no_model_is_asked(tmp_path: Path) -> None:
@@ -238,5 +233,4 @@ def test_over_http_from_order_to_draft(tmp_path: Path) -> None:
     with server(lambda n: says("no edit" if n == 0 else GOOD)) as seen:
         draft = trio.run(main, seen.base)
     assert draft.changes == {"a.py": b"VALUE = 2\n"}
-    assert [call.prompt_tokens for call in draft.calls] == [100, 100]
     assert len(seen.bodies[1]["messages"]) == 4

@@ -79,7 +79,7 @@ def test_a_reply_comes_with_its_tokens_its_price_and_one_call() -> None:
     assert (reply.prompt_tokens, reply.completion_tokens) == (100, 10)
     assert reply.usd == pytest.approx(0.0002)
     [call] = reply.calls
-    assert (call.id, call.proposal, call.operator, call.error, call.reply) == (0, 1, "edit", None, "fine")
+    assert (call.id, call.proposal, call.operator, call.error, call.reply) == (1, 1, "edit", None, "fine")
     assert call.prompt.startswith("sha256:")
 
 

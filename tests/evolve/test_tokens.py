@@ -58,19 +58,25 @@ def test_models_are_known_by_their_names_with_or_without_the_provider() -> None:
     known = facts(ModelSpec("openai/gpt-5-mini"))
     assert known == facts(ModelSpec("gpt-5-mini"))
     assert (known.context or 0) > 100_000
-    assert (known.price_out or 0) > (known.price_in or 0) > 0
+    assert known.prices[0].price_out > known.prices[0].price_in > 0
     assert known.reasons
 
 
 def test_what_the_configuration_says_counts_more_than_the_list() -> None:
     told = facts(ModelSpec("gpt-5-mini", price_in=7.0, context=1000))
-    assert (told.price_in, told.price_out, told.context) == (7.0, 0.0, 1000)
+    assert told.cost(1_000_000, 1_000_000) == 7.0
+    assert told.context == 1000
+
+
+def test_long_prompts_may_cost_more() -> None:
+    known = facts(ModelSpec("gemini/gemini-2.5-pro"))
+    assert (known.cost(1_000, 0) or 0) / 1_000 < (known.cost(300_000, 0) or 0) / 300_000
 
 
 def test_nothing_is_known_of_a_server_of_ones_own_or_of_a_name_of_another_provider() -> None:
     local = facts(ModelSpec("gpt-5-mini", api_base="http://127.0.0.1:9/v1"))
-    assert (local.price_in, local.price_out, local.context) == (None, None, None)
-    assert facts(ModelSpec("somebody/gpt-5-mini")).price_in is None
+    assert (local.cost(1, 1), local.context) == (None, None)
+    assert facts(ModelSpec("somebody/gpt-5-mini")).cost(1, 1) is None
 
 
 def test_the_list_is_read_without_importing_its_library() -> None:
