@@ -81,6 +81,7 @@ def _answer(campaign: Campaign, outcomes: list[Outcome]) -> Check:
     scores = [o.score for o in outcomes if o.score is not None]
     running, skipped = usable(config, [p for p in paths if may_change(p)])
     sandbox = probe(config.evaluator.sandbox)
+    inside = sorted({path for o in outcomes for path in o.inside if may_change(path)})
     sends = [p for p in paths if may_change(p)] if "edit" in running else []
     return Check(
         verdict=outcomes[-1].verdict,
@@ -92,7 +93,8 @@ def _answer(campaign: Campaign, outcomes: list[Outcome]) -> Check:
             tier=sandbox.tier,
             walls=list(sandbox.walls),
             missing=list(sandbox.missing),
-            isolated=sandbox.tier == "namespaces",
+            isolated=any(o.isolated for o in outcomes) and not inside,
+            inside=inside,
         ),
         operators=running,
         skipped=skipped,

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import select
+import socket
 import time
 import traceback
 from typing import Any, Callable, Iterable, Mapping
 
-from . import function, integrity, launch, tree, voucher
+from . import function, integrity, launch, tree, voucher, warden
 from .result import RESULT_BYTES, read_result
 from .streams import Stream, Whole
 
@@ -44,6 +45,9 @@ class Evaluation:
         self._answer = Whole(2 * RESULT_BYTES)
         self._voucher = voucher.voucher_for(config)
         self._at_end: dict[str, Any] = {}
+        self._way, self._asking = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._way.setblocking(False)
+        self._isolated = 0
         self._early: list[integrity.Finding] = []
         self._word = os.urandom(16).hex()
         self._status: int | None = None
@@ -64,6 +68,7 @@ class Evaluation:
             self._child(out[1], err[1], pipe[1], baseline)
         for descriptor in (out[1], err[1], pipe[1]):
             os.close(descriptor)
+        self._asking.close()
         sinks: list[tuple[int, tuple[Any, ...]]] = [
             (out[0], (self._stdout,)),
             (err[0], (self._stderr,)),
@@ -83,7 +88,8 @@ class Evaluation:
         self._next_look = self._started + _FIRST_LOOK
         poll = select.poll()
         channel = -1 if self._voucher is None else self._voucher.channel
-        for descriptor in (wakeup, control, channel, *self._readers):
+        way = self._way.fileno()
+        for descriptor in (wakeup, control, channel, way, *self._readers):
             if descriptor >= 0:
                 poll.register(descriptor, select.POLLIN)
         while self._status is None and not self._ending:
@@ -101,6 +107,9 @@ class Evaluation:
                 elif descriptor == control:
                     if told():
                         self._ending["cancelled"] = True
+                elif descriptor == way:
+                    if not self._wall_off():
+                        poll.unregister(descriptor)
                 elif descriptor == channel:
                     if not self._hear_voucher():
                         poll.unregister(descriptor)
@@ -120,6 +129,7 @@ class Evaluation:
             "signal": None,
             "seconds": seconds,
             "cpu_seconds": self._family.cpu_seconds,
+            "isolated": self._isolated,
             **self._ending,
         }
         if self._status is not None:
@@ -137,8 +147,21 @@ class Evaluation:
         for reader in list(self._readers):
             os.close(reader)
         self._readers.clear()
+        self._way.close()
+        self._asking.close()
         if self._voucher is not None:
             self._voucher.close()
+
+    def _wall_off(self) -> bool:
+        """Start what the evaluator wants behind a second wall; return whether more may be asked."""
+        try:
+            asked = warden.receive(self._way)
+        except EOFError:
+            return False
+        if asked is not None and self._walled:
+            self._isolated += 1
+            warden.start(self._config, *asked)
+        return True
 
     def _start_folders(self) -> list[str]:
         own = os.environ.get("PYTHONPATH", "").split(os.pathsep)
@@ -183,6 +206,9 @@ class Evaluation:
             is_function = self._config["kind"] == "function"
             kept = [pipe] if is_function else []
             kept += self._voucher.kept() if self._voucher is not None else ()
+            if self._walled:
+                kept.append(self._asking.fileno())
+                os.environ["EVOLVE_ISOLATED"] = str(self._asking.fileno())
             launch.enter(self._config, (nothing, out, err), kept, self._walled)
             if is_function:
                 os.set_inheritable(pipe, False)

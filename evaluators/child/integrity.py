@@ -114,7 +114,7 @@ class Watch:
             self._found.append({"what": "the result file was written", "file": path})
 
     def _inside(self, path: str) -> bool:
-        return os.path.realpath(path).startswith(self._checkout + os.sep)
+        return os.path.isabs(path) and os.path.realpath(path).startswith(self._checkout + os.sep)
 
     def _replaced(self) -> Iterator[Finding]:
         for module, name, value, code in self._before:

@@ -100,7 +100,7 @@ class Walls:
         except OSError:
             self.missing.append("network")
             return
-        _bring_up_loopback()
+        bring_up_loopback()
 
     def _devices(self) -> list[str]:
         names = [name for name in _DEVICES if os.path.exists(f"/dev/{name}")]
@@ -206,7 +206,8 @@ def _write(path: str, text: str, flags: int = 0) -> None:
         os.close(descriptor)
 
 
-def _bring_up_loopback() -> None:
+def bring_up_loopback() -> None:
+    """Let programs of this network namespace reach each other."""
     import fcntl
 
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:

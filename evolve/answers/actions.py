@@ -137,7 +137,9 @@ class SandboxFacts(Part):
     missing: list[str]
     """What does not hold here."""
     isolated: bool
-    """Whether the candidate's code runs behind a second wall inside the evaluation."""
+    """Whether the evaluator runs the candidate's code behind a second wall, and none in its own process."""
+    inside: list[str]
+    """Files that a candidate may change and that ran in the evaluator's own process."""
 
 
 class Remark(Part):

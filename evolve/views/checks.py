@@ -23,6 +23,7 @@ def show_check(answer: Check, words: str) -> None:
     rows.append(("time", f"{seconds(answer.seconds)} a run"))
     rows.append(("sandbox", f"{answer.sandbox.tier}: {', '.join(answer.sandbox.walls) or 'no walls'}"))
     rows += [("missing", wall) for wall in answer.sandbox.missing]
+    rows.append(("candidate", _where_it_runs(answer)))
     rows.append(("operators", ", ".join(answer.operators)))
     rows += [("", f"without {name}: {reason}") for name, reason in answer.skipped.items()]
     rows += [("sends", clean(path)) for path in answer.sends] or [("sends", "nothing to any model provider")]
@@ -38,6 +39,17 @@ def show_check(answer: Check, words: str) -> None:
         click.echo("\nthe evaluator said:")
         for line in words.strip().splitlines()[-20:]:
             click.echo("  " + clean(line))
+
+
+def _where_it_runs(answer: Check) -> str:
+    if answer.sandbox.isolated:
+        return "runs behind a second wall, where it cannot reach the evaluator"
+    if answer.sandbox.inside:
+        names = ", ".join(clean(path) for path in answer.sandbox.inside[:3])
+        more = len(answer.sandbox.inside) - 3
+        names += f" and {more} more" if more > 0 else ""
+        return f"{names} shares the evaluator's process and could lie; `evaluators.isolated` separates them"
+    return "not seen in the evaluator's own process, nor behind a second wall"
 
 
 def _noise(noise: float) -> str:

@@ -49,7 +49,7 @@ def test_every_field_is_documented(command: str) -> None:
 
 
 def test_numbers_json_cannot_say_become_null(tmp_path: Path) -> None:
-    walls = SandboxFacts(tier="processes", walls=[], missing=[], isolated=False)
+    walls = SandboxFacts(tier="processes", walls=[], missing=[], isolated=False, inside=[])
     check = Check(
         verdict="judged",
         score=float("nan"),
