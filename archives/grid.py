@@ -231,6 +231,11 @@ class Grid:
         share = entry.count / (entry.count + self._weight)
         return share * entry.merit + (1 - share) * self._prior.centre
 
+    def merit_for(self, estimate: float, count: int) -> float:
+        """The mean merit of so many evaluations that is ranked at an estimate."""
+        share = count / (count + self._weight)
+        return self._prior.centre + (estimate - self._prior.centre) / share
+
     @property
     def coverage(self) -> float:
         """Share of the cells that are filled, those for missing and other values left out of both counts."""

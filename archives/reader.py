@@ -254,6 +254,11 @@ class Reader:
                 for id, of, said in zip(ids, _all(parents), _all(measures), strict=True):
                     yield Stub(id, tuple(of), said)
 
+    def stage_scores(self, stage: str, evaluator: int) -> list[float]:
+        """Scores that one version of the evaluator gave at a stage, parts of it left out."""
+        sql = "SELECT score FROM evaluations WHERE stage = ? AND part IS NULL AND verdict = 'judged'"
+        return [score for (score,) in self._rows(f"{sql} AND evaluator = ?", (stage, evaluator))]
+
     def evaluations_after(self, id: int) -> Iterator[Evaluation]:
         """Evaluations with an id above `id`, by id."""
         return self._select(EVALUATIONS, "WHERE id > ? ORDER BY id", (id,))

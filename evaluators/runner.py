@@ -91,7 +91,12 @@ class Runner:
         with trio.CancelScope(shield=True):
             await trio.to_thread.run_sync(folders.empty, str(self._scratch))
 
-    async def evaluate(self, request: Request, restore: Callable[[], None] | None = None) -> Outcome:
+    async def evaluate(
+        self,
+        request: Request,
+        restore: Callable[[], None] | None = None,
+        timeout: float | None = None,
+    ) -> Outcome:
         """Judge what is in the checkout.
 
         An evaluator that could not judge is asked again a few times. Cancelling kills everything that the
@@ -100,6 +105,7 @@ class Runner:
         Args:
             request: What the evaluator is asked.
             restore: Brings the checkout back to its first state before a further attempt.
+            timeout: Time limit in seconds, where it is not the evaluator's own.
 
         Raises:
             EvaluatorError: The server dies again and again.
@@ -108,15 +114,17 @@ class Runner:
             raise RuntimeError("a Runner judges one candidate at a time: use one per slot")
         self._busy = True
         try:
-            return await self._with_retries(request, restore)
+            return await self._with_retries(request, restore, timeout)
         finally:
             self._busy = False
 
-    async def _with_retries(self, request: Request, restore: Callable[[], None] | None) -> Outcome:
+    async def _with_retries(
+        self, request: Request, restore: Callable[[], None] | None, timeout: float | None
+    ) -> Outcome:
         seconds = cpu_seconds = 0.0
         attempts = 0
         for pause in (*RETRY_PAUSES, None):
-            outcome = await self._once(request)
+            outcome = await self._once(request, timeout)
             attempts += 1
             seconds += outcome.seconds
             cpu_seconds += outcome.cpu_seconds
@@ -143,16 +151,16 @@ class Runner:
         finally:
             self._busy = False
 
-    async def _once(self, request: Request) -> Outcome:
+    async def _once(self, request: Request, timeout: float | None) -> Outcome:
         try:
-            finished = await self._run(request)
+            finished = await self._run(request, timeout)
         except ServerDied as error:
             return self._outcome_of_death(str(error))
         return contract.judge(finished, self._spec.objective, request)
 
-    async def _run(self, request: Request) -> Finished:
+    async def _run(self, request: Request, timeout: float | None = None) -> Finished:
         server = await self._ready()
-        timeout = self._spec.timeout
+        timeout = timeout or self._spec.timeout
         try:
             answer = await server.ask(self._as_asked(request), timeout)
         except ServerDied:

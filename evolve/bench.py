@@ -89,8 +89,22 @@ class Bench:
         """Let no further evaluation begin; those under way go on to their end."""
         self._closed = True
 
-    async def judge(self, candidate: Candidate, request: Request, purpose: str = "search") -> Outcome:
+    async def judge(
+        self,
+        candidate: Candidate,
+        request: Request,
+        purpose: str = "search",
+        timeout: float | None = None,
+        begun: Callable[[], None] | None = None,
+    ) -> Outcome:
         """Judge a candidate in a clean checkout; waits for a free slot.
+
+        Args:
+            candidate: Who is judged.
+            request: What the evaluator is asked.
+            purpose: Why, which decides who gets a slot first.
+            timeout: Time limit in seconds, where it is not the evaluator's own.
+            begun: Called when the evaluator is about to start.
 
         Raises:
             Closed: The bench was closed before it could begin.
@@ -105,4 +119,6 @@ class Bench:
                 place.scratch.mkdir(parents=True, exist_ok=True)
                 runner = Runner(self._spec, slot.path, place.scratch, self._prefix.rstrip("/"))
                 place.runner = await self._stack.enter_async_context(runner)
-            return await place.runner.evaluate(request, lambda: slot.move_to(candidate.id, hidden))
+            if begun is not None:
+                begun()
+            return await place.runner.evaluate(request, lambda: slot.move_to(candidate.id, hidden), timeout)

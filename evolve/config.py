@@ -5,6 +5,7 @@ The string under each field is its documentation; the reference page is generate
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,12 +22,15 @@ from pydantic import (
 )
 
 from archives.errors import ConfigError
+from archives.records import FULL
 from evolve.mistakes import explain
 from evolve.quantities import seconds, size
 
 FILE_NAME = "evolve.toml"
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}"
 """What a campaign may be called."""
+TOP = r"top ([1-9]\d?)%"
+"""A gate that lets the best share of all candidates pass."""
 Seconds = Annotated[float, BeforeValidator(seconds), Field(gt=0)]
 Bytes = Annotated[int, BeforeValidator(size), Field(ge=2**20)]
 Width = Annotated[int, Field(ge=1, le=1024)] | Literal["auto"]
@@ -68,6 +72,38 @@ class ArtifactTable(Table):
     """Globs of the files that may change, relative to the file's folder; everything else is protected."""
 
 
+def _gate(value: float | str) -> float | str:
+    if isinstance(value, str) and value not in ("parent", "champion") and not re.fullmatch(TOP, value):
+        raise ValueError('a gate is a score such as 0.5, "parent", "champion", or "top 25%"')
+    return value
+
+
+class StageTable(Table):
+    """A cheaper stage in front of the full evaluation, which alone gives a score; they run in this order."""
+
+    name: str = Field(pattern=f"^{NAME}$")
+    """What it is called; the evaluator reads it as `stage` in its request."""
+    cases: Cases | None = None
+    """Names of the cases it judges. Default: those of the evaluator."""
+    sample: int | None = Field(default=None, ge=1)
+    """Judge so many of the evaluator's cases instead: drawn once, the same for every candidate."""
+    timeout: Seconds | None = None
+    """Time limit of one run at this stage. Default: the evaluator's."""
+    gate: Annotated[float | str, AfterValidator(_gate)] | None = None
+    """What a candidate must reach to go on: a score such as 0.5; "parent" or "champion": what that one has on
+    the same cases; "top 25%": the best quarter of all so far. Default: any score will do."""
+    slack: float = Field(default=0.0, ge=0)
+    """How far below its gate a candidate may be, in units of the objective."""
+
+    @model_validator(mode="after")
+    def _sound(self) -> StageTable:
+        if self.name == FULL:
+            raise ValueError('"full" is what [evaluator] itself describes; choose another name')
+        if self.cases is not None and self.sample is not None:
+            raise ValueError("give cases or sample, not both")
+        return self
+
+
 class EvaluatorTable(Table):
     """Who judges. Exactly one of `command` and `function`."""
 
@@ -85,6 +121,21 @@ class EvaluatorTable(Table):
     """How often each candidate is judged, with seeds 0, 1, …; its score is the mean."""
     cases: Cases | None = None
     """Names of the cases to judge; they are handed to the evaluator, and all must be in its result."""
+    stages: list[StageTable] = []
+    """Cheaper stages that a candidate has to pass first."""
+    chunk: int | None = Field(default=None, ge=1)
+    """Judge the cases in runs of so many, side by side where slots are free. This declares that the objective
+    is the mean of the cases' scores and that a case's score depends on nothing but candidate, case and seed:
+    what one stage has judged is not judged again by the next."""
+    cut_short: Literal["never", "archive", "champion"] = "archive"
+    """With `chunk` and `promotion.range`: leave out the rest of the cases once even perfect scores there
+    would not let a candidate into its cell of the archive ("archive"), or past the champion ("champion")."""
+    confidence: float | None = Field(default=None, gt=0.5, lt=1)
+    """Do that also once it is this sure, such as 0.95, judging the cases in random order. Default: only once
+    it is certain."""
+    hedge: bool = False
+    """With `chunk`: start a run that takes unusually long a second time where a slot is free; the first of
+    the two to end counts."""
     warm: bool | Literal["auto"] = "auto"
     """Function form: fork each evaluation from a process that has imported the libraries already."""
     python: str | None = None
@@ -112,6 +163,19 @@ class EvaluatorTable(Table):
             raise ValueError(
                 'give exactly one of command = "python evaluate.py" and function = "evaluate.py:evaluate"'
             )
+        return self
+
+    @model_validator(mode="after")
+    def _sound_stages(self) -> EvaluatorTable:
+        _all_different([stage.name for stage in self.stages])
+        if self.chunk is not None and self.cases is None:
+            raise ValueError("chunk: name the cases to split as cases = [...]")
+        for stage in self.stages:
+            if stage.sample is not None and stage.sample > len(self.cases or ()):
+                raise ValueError(
+                    f"stages: {stage.name} samples {stage.sample} of {len(self.cases or ())} cases; "
+                    "name enough as cases = [...]"
+                )
         return self
 
 
@@ -362,6 +426,18 @@ class Config(Table):
     models: ModelsTable = ModelsTable()
     promotion: PromotionTable = PromotionTable()
     budget: BudgetTable = BudgetTable()
+
+    @model_validator(mode="after")
+    def _sound(self) -> Config:
+        held = set(self.holdout.cases or ())
+        for stage in self.evaluator.stages:
+            if seen := held.intersection(stage.cases or ()):
+                raise ValueError(f"evaluator.stages: {min(seen)!r} is a case of the holdout")
+        if self.evaluator.confidence is not None and self.promotion.range is None:
+            raise ValueError("evaluator.confidence: give promotion.range, within which scores lie, too")
+        if self.evaluator.confidence is not None and self.evaluator.chunk is None:
+            raise ValueError("evaluator.confidence: give evaluator.chunk, how many cases a run judges, too")
+        return self
 
 
 def load(path: Path) -> Config:

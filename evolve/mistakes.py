@@ -33,7 +33,8 @@ def explain(error: ValidationError, root: type[BaseModel]) -> str:
     value = first.get("input")
     shown = "" if isinstance(value, Mapping | BaseModel) else f" (it is {_shorten(value)})"
     near = difflib.get_close_matches(str(value), re.findall(r"'([^']*)'", text), n=1, cutoff=0.5)
-    return f"{key}: {text[0].lower() + text[1:]}{shown}" + (f"; did you mean {near[0]}?" if near else "")
+    place = f"{key}: " if key else ""
+    return f"{place}{text[0].lower() + text[1:]}{shown}" + (f"; did you mean {near[0]}?" if near else "")
 
 
 def _plain(problem: ErrorDetails) -> str:

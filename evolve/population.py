@@ -71,6 +71,7 @@ class Population:
         self._highest: str | None = None
         self._highest_fell = False
         self._elites: tuple[int, list[Entry]] = (-1, [])
+        self._reported: set[str] = set()
 
     def add(self, candidate: Candidate) -> None:
         """Know of a candidate; its tree is not evaluated again from now on."""
@@ -110,6 +111,7 @@ class Population:
             standing.first_count += 1
             standing.first_total += score
         known = {**measures, **reported} if reported else measures
+        self._reported.update(reported)
         placing = {name: known[name] for name in self._measured if name in known}
         placed = self.grid.add(Entry(candidate, self.sign * standing.score, placing, standing.count))
         if standing.count == 1:
@@ -199,6 +201,23 @@ class Population:
             return None
         held = self.grid.cells().get(self.grid.cell_of(self.grid.entry(candidate).measures))
         return held[0].candidate if held else None
+
+    def bar(self, candidate: Candidate, count: int) -> float | None:
+        """The merit that a candidate must exceed to be held in its cell; None where nothing tells it apart.
+
+        That is so while its cell has room, and where the evaluator reports an axis of the archive: then the
+        cell is known only once the candidate has been judged.
+
+        Args:
+            candidate: Not judged yet.
+            count: Evaluations it will have.
+        """
+        if self._reported.intersection(self._measured):
+            return None
+        held = self.grid.cells().get(self.grid.cell_of(candidate.measures), ())
+        if len(held) < self.grid.depth:
+            return None
+        return self.grid.merit_for(self.grid.estimate(held[-1]), count)
 
     def ancestors(self, candidate: str) -> Mapping[str, int]:
         """Ancestors of a candidate, itself included, with their distance in steps."""

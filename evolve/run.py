@@ -9,19 +9,21 @@ from typing import Any, Literal
 
 import trio
 
-from archives.crashpoints import reach
 from archives.journal import Journal
 from archives.reader import Reader
 from archives.records import Basis, Candidate, Evaluation, Event, Proposal, Purpose, Record, Setting, Split
 from archives.store import Store
-from evaluators.contract import Outcome, Request
 from evolve.bench import Bench
+from evolve.bounds import Bar
 from evolve.budget import Budget
+from evolve.cascade import Stage, full, look
 from evolve.choice import Choice
 from evolve.config import Config
+from evolve.evaluating import Errand, evaluated
 from evolve.models.ledger import Ledger
 from evolve.operators.base import Operator, Repairer, Source
 from evolve.operators.manual import Manual
+from evolve.parts import Pace
 from evolve.policies.base import Policy
 from evolve.population import Population
 from evolve.staleness import successor
@@ -53,6 +55,9 @@ class Run:
         queues: What waits in front of each stage, by its name.
         manual: The operator for proposals from outside.
         submitted: Proposals from outside that nobody has taken up yet.
+        evaluator: Version of the evaluator that judges now.
+        paces: How long runs of each stage of the evaluator take, where slow ones are doubled.
+        merits: Scores at each earlier stage of the evaluator, turned so that higher is better, ascending.
     """
 
     config: Config
@@ -90,6 +95,9 @@ class Run:
     repairer: Repairer | None = None
     manual: Manual = field(default_factory=Manual)
     submitted: deque[Proposal] = field(default_factory=deque)
+    evaluator: int = 1
+    paces: dict[str, Pace] = field(default_factory=dict)
+    merits: dict[str, list[float]] = field(default_factory=dict)
 
     def operator(self, name: str) -> Operator | None:
         """The operator of this name, the one for proposals from outside included; None if it has ended."""
@@ -109,9 +117,14 @@ class Run:
 
     @property
     def first_look(self) -> int:
-        """Evaluations a new candidate may need: its repeats, and a second look if it would be champion."""
+        """Runs a new candidate may need: stages, repeats, and a second look if it would be champion."""
         confirm = self.rule == "strict" and self.config.promotion.rule == "auto"
-        return self.config.evaluator.repeats + confirm
+        return look(self.config) + confirm * self.price
+
+    @property
+    def price(self) -> int:
+        """Most runs of the evaluator that one evaluation in full takes."""
+        return full(self.config).runs
 
     def number(self, kind: str) -> int:
         """The next free number of a kind of record."""
@@ -161,23 +174,22 @@ class Run:
         purpose: Purpose,
         seed: int,
         split: Split = "search",
+        stage: Stage | None = None,
+        bar: Bar | None = None,
     ) -> Evaluation:
-        """Judge a candidate once and journal the evaluation before anything else happens with it."""
-        cases = self.config.holdout.cases if split == "holdout" else self.config.evaluator.cases
-        request = Request(candidate.id, split=split, seed=seed, cases=None if cases is None else tuple(cases))
-        found = await self.bench.judge(candidate, request, purpose)
-        evaluation = evaluation_of(
-            found, self.number("evaluation"), candidate.id, proposal, purpose, seed, split
-        )
-        reach("evaluate.judged")
-        await self.record(evaluation)
-        reach("evaluate.recorded")
-        if evaluation.counted:
-            self._use(proposal)
-            self.gated += purpose == "gate"
-        self.population.hear(evaluation)
-        self.listener("evaluation", evaluation)
-        return evaluation
+        """Judge a candidate once and journal the evaluation before anything else happens with it.
+
+        Args:
+            candidate: Who is judged.
+            proposal: Proposal that asks for it; 0 for the base.
+            purpose: Why.
+            seed: Seed for the evaluator.
+            split: On which cases.
+            stage: At which stage; None: in full.
+            bar: What the score must reach for the rest of the cases to matter; None judges all.
+        """
+        stage = stage or full(self.config, split)
+        return await evaluated(self, Errand(candidate, proposal, purpose, seed, stage, split, bar))
 
     async def settle_rule(self, rule: Rule, noise: float) -> None:
         """Take a promotion rule, and lay the archive out for the noise there is."""
@@ -194,7 +206,7 @@ class Run:
         self.held[proposal] = self.held.get(proposal, 0) + evaluations
         return True
 
-    def _use(self, proposal: int) -> None:
+    def use(self, proposal: int) -> None:
         """Turn one reservation of a proposal into an expense."""
         if self.held.get(proposal, 0) > 0:
             self.held[proposal] -= 1
@@ -204,32 +216,6 @@ class Run:
     def let_go(self, proposal: int) -> None:
         """Give back whatever a proposal still holds."""
         self.budget.release(evaluations=self.held.pop(proposal, 0))
-
-
-def evaluation_of(
-    found: Outcome, number: int, candidate: str, proposal: int, purpose: Purpose, seed: int, split: Split
-) -> Evaluation:
-    """The record of one outcome."""
-    return Evaluation(
-        id=number,
-        candidate=candidate,
-        proposal=proposal,
-        verdict=found.verdict,
-        split=split,
-        purpose=purpose,
-        seed=seed,
-        score=found.score,
-        metrics=found.metrics,
-        cases=found.cases,
-        measures=found.measures,
-        feedback=found.feedback,
-        reason=found.reason,
-        artifacts=found.artifacts,
-        seconds=found.seconds,
-        cpu_seconds=found.cpu_seconds,
-        attempts=found.attempts,
-        counted=split == "search",
-    )
 
 
 def failed(proposal: Proposal, reason: str, payload: Mapping[str, Any] | None = None) -> Proposal:

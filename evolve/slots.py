@@ -28,6 +28,7 @@ class Slots:
     def __init__(self, width: int) -> None:
         self._width = width
         self._waiters: list[_Waiter] = []
+        self._idle = trio.Event()
         self.held = 0
         self.length: Callable[[str], float] = lambda kind: 0.0
         """How long a kind of work takes, in seconds."""
@@ -46,6 +47,15 @@ class Slots:
     def waiting(self) -> int:
         """How many wait for a slot."""
         return len(self._waiters)
+
+    @property
+    def spare(self) -> int:
+        """Slots that nobody holds or waits for."""
+        return max(0, self._width - self.held - len(self._waiters))
+
+    async def idle(self) -> None:
+        """Wait until a slot becomes free that nobody waits for."""
+        await self._idle.wait()
 
     @asynccontextmanager
     async def hold(self, kind: str) -> AsyncIterator[None]:
@@ -69,3 +79,6 @@ class Slots:
             self._waiters.remove(following)
             self.held += 1
             following.granted.set()
+        if self.held < self._width:
+            self._idle.set()
+            self._idle = trio.Event()

@@ -11,6 +11,10 @@ each difference being above the null; under the null no bet gains on average. Th
 unknown gain and noise, so the capital is split evenly among 20 values; their mean is an e-process too.
 It assumes nothing but the range of the differences.
 
+*Drawing* (Waudby-Smith & Ramdas, arXiv 2006.04347): the same bets on numbers that are drawn from a finite
+set without replacement, such as the cases of one evaluation in random order, tell early that the mean of
+all will not reach a bar.
+
 *Signs*: where no range is declared, wins and losses still have one. The likelihood ratio of "wins are
 more likely than losses", averaged over all such probabilities, against a fair coin, has a closed form.
 
@@ -58,8 +62,49 @@ class BettingProcess:
     @property
     def log_e(self) -> float:
         """Logarithm of the e-value as it stands."""
-        top = max(self.log_sums)
-        return top + math.log(math.fsum(math.exp(one - top) for one in self.log_sums) / len(BETS))
+        return _log_mean(self.log_sums)
+
+
+class DrawProcess:
+    """The e-process against "the mean of `size` numbers in [0, 1] is at least `mean`", drawn one by one.
+
+    The numbers are drawn without replacement in an order that does not depend on them (Waudby-Smith & Ramdas,
+    arXiv 2006.04347, with the bets of `BettingProcess`). If the hypothesis holds, what is left has on average
+    at least m = (size · mean - sum so far) / left, so no bet on the next number being below m gains. Once m
+    exceeds 1 not even perfect numbers could save the hypothesis: the e-value is infinite.
+
+    Args:
+        size: How many numbers there are.
+        mean: The mean that they have at least if the hypothesis holds.
+    """
+
+    def __init__(self, size: int, mean: float) -> None:
+        self._rounding = 1e-9 * max(1, size)
+        self._left = size
+        self._missing = size * mean
+        self._log_sums = [0.0] * len(BETS)
+        self._refuted = False
+
+    def add(self, number: float) -> None:
+        """Bet on the next number of the order."""
+        if not 0 <= number <= 1:
+            raise ValueError(f"number {number}; scale it to [0, 1]")
+        if self._left < 1:
+            raise ValueError("more numbers than there are")
+        least = self._missing / self._left
+        if 0 < least < 1:
+            for i, bet in enumerate(BETS):
+                self._log_sums[i] += math.log1p(bet * (least - number) / (1 - least))
+        self._left -= 1
+        self._missing -= number
+        self._refuted = self._refuted or self._missing > self._left + self._rounding
+
+    @property
+    def log_e(self) -> float:
+        """Logarithm of the e-value as it stands."""
+        if self._refuted:
+            return math.inf
+        return _log_mean(self._log_sums)
 
 
 def log_sign_e_value(wins: int, losses: int) -> float:
@@ -131,6 +176,12 @@ def t_quantile(probability: float, freedom: int) -> float:
             high = middle
     x = (low + high) / 2
     return math.sqrt(freedom * (1 - x) / x)
+
+
+def _log_mean(logarithms: Sequence[float]) -> float:
+    """Logarithm of the mean of numbers given by theirs."""
+    top = max(logarithms)
+    return top + math.log(math.fsum(math.exp(one - top) for one in logarithms) / len(logarithms))
 
 
 def _log_comb(n: int, k: int) -> float:

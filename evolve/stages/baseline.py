@@ -14,6 +14,7 @@ from evolve.bench import Closed
 from evolve.config import Config
 from evolve.promotion import looks_noisy
 from evolve.run import Rule, Run
+from evolve.stages.screen import screen_base
 
 LOOKS = 5
 TIME_CAP = 120.0
@@ -25,6 +26,8 @@ async def baseline(run: Run) -> None:
     Raises:
         EvaluatorError: The base cannot be judged, so nothing could be compared with it.
     """
+    with suppress(Closed):
+        await screen_base(run)
     known = list(run.reader.evaluations(candidate=run.base.id, split="search", purpose="baseline"))
     done = {e.seed: e for e in known if e.verdict == "judged"}
     automatic = run.config.promotion.rule == "auto"
@@ -36,12 +39,14 @@ async def baseline(run: Run) -> None:
             continue
         if run.stopping:
             return
-        if not run.hold(0, 1):
+        if not run.hold(0, run.price):
             break
         try:
             evaluation = await run.judge(run.base, 0, "baseline", seed)
         except Closed:
             break
+        finally:
+            run.let_go(0)
         if evaluation.verdict != "judged":
             raise EvaluatorError(_complaint(evaluation, "the base"))
         done[seed] = evaluation

@@ -203,8 +203,8 @@ class Bout:
         for known in run.reader.evaluations(candidate=candidate, split=split, purpose=purpose):
             if known.seed == seed and known.verdict != "could_not_judge":
                 return known
-        waiting = run.held.get(self.proposal.number, 0) > 0
-        if split == "search" and not waiting and not run.hold(self.proposal.number, 1):
+        wanting = run.price - run.held.get(self.proposal.number, 0)
+        if split == "search" and wanting > 0 and not run.hold(self.proposal.number, wanting):
             return None
         return await run.judge(
             run.population.candidates[candidate], self.proposal.number, purpose, seed, split

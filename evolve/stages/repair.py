@@ -13,6 +13,7 @@ import trio
 from archives.crashpoints import reach
 from archives.errors import ModelError
 from archives.records import Candidate, Proposal, Treatment
+from evolve.cascade import look
 from evolve.models.errors import BudgetSpent
 from evolve.operators.base import Draft, Order, Overtaken, Refused
 from evolve.operators.joining import join
@@ -53,7 +54,7 @@ def due(run: Run, proposal: Proposal) -> bool:
 
 async def repair(run: Run, proposal: Proposal) -> Proposal:
     """Put a judged candidate onto what overtook its parent, judge that, and go on with the better one."""
-    while due(run, proposal) and run.hold(proposal.number, run.config.evaluator.repeats):
+    while due(run, proposal) and run.hold(proposal.number, look(run.config)):
         following = await _step(run, proposal)
         if following is None or following.candidate == proposal.candidate:
             proposal = following or proposal
