@@ -213,6 +213,11 @@ class Reader:
         """Proposals by number; only those in this state, only those that led to this candidate."""
         return self._filter(PROPOSALS, {"state": state, "candidate": candidate})
 
+    def attempts(self, parent: str, limit: int) -> list[Proposal]:
+        """The last proposals from a parent that are done, the latest first."""
+        clause = "WHERE parent = ? AND state = 'done' ORDER BY number DESC LIMIT ?"
+        return list(self._select(PROPOSALS, clause, (parent, limit)))
+
     def evaluations(
         self,
         candidate: str | None = None,

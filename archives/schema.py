@@ -192,6 +192,10 @@ def _keep_prompts(db: Database) -> None:
         db.execute(statement)
 
 
+def _find_attempts_by_parent(db: Database) -> None:
+    db["proposals"].create_index(("parent", "state"))
+
+
 @dataclass(frozen=True, slots=True)
 class Migration:
     """The step to `version` from the one before it."""
@@ -205,6 +209,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration(1, "the first tables", _lay_first_tables),
     Migration(2, "stages judged in parts", _let_stages_have_parts),
     Migration(3, "prompts are kept, calls say what became of them", _keep_prompts),
+    Migration(4, "attempts by their parent", _find_attempts_by_parent),
 )
 
 VERSION = MIGRATIONS[-1].version

@@ -298,9 +298,17 @@ class OperatorsTable(Table):
     mutate: Share | None = None
     """Small edits of the syntax tree of Python files."""
     crossover: Share | None = None
-    """Merges of two lineages."""
+    """Merges of two lineages; where they contradict each other, by a language model if there is one."""
     edit: Share | None = None
-    """Edits by a language model."""
+    """One change by a language model."""
+    rewrite: Share | None = None
+    """Whole files by a language model."""
+    explore: Share | None = None
+    """Another approach by a language model."""
+    simplify: Share | None = None
+    """The same score with less code, by a language model."""
+    fix: Share | None = None
+    """Candidates that failed, corrected by a language model."""
     agent: AgentTable | None = None
     """Changes by a coding agent."""
     patches: PatchesTable | None = None
@@ -365,6 +373,8 @@ class ModelsTable(Table):
     """Globs of files that are sent although they hold what looks like a secret."""
     recording: str | None = None
     """Folder of a campaign whose replies are given again, so that nobody is asked (run --from-recording)."""
+    prompts: str | None = None
+    """Folder with prompts of your own, which take the place of those that `evolve prompts` shows."""
 
 
 class PromotionTable(Table):

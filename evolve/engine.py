@@ -30,7 +30,16 @@ from evolve.operators.base import Source
 from evolve.ownership import own
 from evolve.pipeline import pipeline
 from evolve.population import Population
-from evolve.registry import operators_for, policies_for, repairer_for, repairs, usable
+from evolve.registry import (
+    Tools,
+    asks,
+    can_ask,
+    composer_for,
+    operators_for,
+    policies_for,
+    repairer_for,
+    usable,
+)
 from evolve.run import Run, failed
 from evolve.stages.admit import admit, learn
 from evolve.stages.baseline import baseline
@@ -38,7 +47,7 @@ from evolve.stages.challenge import gated
 from evolve.steering import take_up, watch_inbox
 from evolve.summary import NAME as SUMMARY
 from evolve.summary import summary_of
-from evolve.territory import editable
+from evolve.territory import editable, visible
 
 State = Literal["finished", "stopped"]
 WALL_TICK = 1.0
@@ -147,7 +156,8 @@ async def _assembled(
         if base is None:
             raise EvolveError(f"{campaign.layout.database}: the base is missing; the campaign cannot go on")
         paths = [entry.path for entry in store.files(base.id)]
-        source = Source(store, editable(config, paths, campaign.prefix))
+        may_change = editable(config, paths, campaign.prefix)
+        source = Source(store, may_change, visible(config, paths, campaign.prefix))
         population = Population(
             config.evaluator.direction,
             [Axis(**axis) for axis in facts["axes"]],
@@ -162,13 +172,16 @@ async def _assembled(
         async with AsyncExitStack() as stack:
             budget = Budget(facts["budget"], _spent(reader, facts))
             ledger = Ledger(budget, journal, reader.counts().last_call + 1)
-            models = None
-            mending = config.search.staleness == "repair" and repairs(config)
-            if "edit" in names or mending:
+            mending = config.search.staleness == "repair" and can_ask(config)
+            tools = None
+            if asks(names, config) or mending or "agent" in names:
                 shown = [path for path in paths if source.editable(path)]
-                models = await stack.enter_async_context(gateway(campaign, ledger, reader, shown))
-            workshop = agents_workshop(campaign) if "agent" in names else None
-            operators = operators_for(names, config, campaign.folder, models, workshop)
+                models = None
+                if asks(names, config) or mending:
+                    models = await stack.enter_async_context(gateway(campaign, ledger, reader, shown))
+                shop = agents_workshop(campaign) if "agent" in names else None
+                tools = Tools(composer_for(config, campaign.folder), models, shop)
+            operators = operators_for(names, config, campaign.folder, tools)
             listener("configured", config)
             spec, pins = await trio.to_thread.run_sync(prepared, campaign, evaluator_spec(campaign), reader)
             await trio.to_thread.run_sync(lambda: journal.write(*pins))
@@ -195,8 +208,8 @@ async def _assembled(
                 next_ids=_next_ids(reader),
                 listener=listener,
             )
-            if mending and models is not None:
-                run.repairer = repairer_for(config, models)
+            if mending and tools is not None and tools.models is not None:
+                run.repairer = repairer_for(tools.models, tools.composer)
             run.refused = {decision.challenger for decision in reader.decisions()}
             run.gated = gated(reader)
             _relearn(run)

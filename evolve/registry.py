@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,24 +19,35 @@ from evolve.policies.base import Policy
 from evolve.policies.champion import ChampionPolicy
 from evolve.policies.independent import IndependentPolicy
 from evolve.policies.qd import QualityDiversityPolicy
+from evolve.prompts.templates import Templates, load
 
 if TYPE_CHECKING:
     from evolve.models import Gateway
+    from evolve.prompts.composing import Composer
     from evolve.workshop import AgentSpec, Workshop
 
-OFFERED = ("tune", "mutate", "crossover", "edit")
+ASKING = ("edit", "rewrite", "explore", "simplify", "fix")
+"""Operators that can do nothing without a model."""
+OFFERED = ("tune", "mutate", "crossover", *ASKING)
+SHARES = {"edit": 2.0, "rewrite": 0.5, "explore": 0.5, "simplify": 0.25, "fix": 0.5}
+"""Shares of operators where the configuration names none; 1 for the others."""
 
 
 def model_pool(config: Config) -> tuple[ModelSpec, ...]:
     """The models that may be asked: those of the configuration.
 
-    Where none is configured but `edit` is asked for by name, a small one of a provider whose key is at
-    hand. A key that merely lies in the environment never sends code anywhere.
+    Where none is configured but an operator that needs one is asked for by name, a small one of a provider
+    whose key is at hand. A key that merely lies in the environment never sends code anywhere.
     """
     configured = tuple(ModelSpec(**table.model_dump()) for table in config.models.pool)
-    if configured or config.operators.edit is None:
+    if configured or not set(config.operators.shares()) & set(ASKING):
         return configured
     return default_pool(os.environ)
+
+
+def asks(names: Sequence[str], config: Config) -> bool:
+    """Whether any of the operators asks models."""
+    return bool(set(names) & set(ASKING)) or ("crossover" in names and can_ask(config))
 
 
 def usable(config: Config, paths: Sequence[str]) -> tuple[list[str], dict[str, str]]:
@@ -60,7 +72,7 @@ def usable(config: Config, paths: Sequence[str]) -> tuple[list[str], dict[str, s
             raise ConfigError(f"operators.{name}: {reason}")
         else:
             skipped[name] = reason
-    if set(found) <= {"crossover"} and not config.operators.manual:
+    if set(found) <= {"crossover", "fix"} and not config.operators.manual:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in skipped.items())
         raise ConfigError(f"no operator can change these files ({reasons})")
     others = OFFERED if named or not offered else ()
@@ -104,9 +116,9 @@ def _no_agent(config: Config) -> str | None:
 def _unavailable(name: str, config: Config, paths: Sequence[str]) -> str | None:
     if name == "agent":
         return _no_agent(config)
-    if name == "edit":
+    if name in ASKING:
         pool = model_pool(config)
-        if not pool and config.operators.edit is None:
+        if not pool and not config.operators.shares():
             return "no model is configured under [models]"
         return None if config.models.recording else no_model(pool, os.environ)
     if name in ("tune", "mutate") and not _offline(name).handles(paths):
@@ -114,12 +126,23 @@ def _unavailable(name: str, config: Config, paths: Sequence[str]) -> str | None:
     return None
 
 
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What operators that ask somebody work with.
+
+    Attributes:
+        composer: Makes the prompts.
+        models: The gateway to the models, where any operator asks them.
+        workshop: Where coding agents work, where there is one.
+    """
+
+    composer: Composer
+    models: Gateway | None = None
+    workshop: Workshop | None = None
+
+
 def operators_for(
-    names: Sequence[str],
-    config: Config,
-    folder: Path,
-    models: Gateway | None,
-    workshop: Workshop | None = None,
+    names: Sequence[str], config: Config, folder: Path, tools: Tools | None = None
 ) -> dict[str, Operator]:
     """The operators by name.
 
@@ -127,30 +150,60 @@ def operators_for(
         names: As `usable` gives them.
         config: The campaign's configuration.
         folder: Folder of the configuration.
-        models: The gateway to the models, where "edit" is among the names.
-        workshop: Where coding agents work, where "agent" is among the names.
+        tools: What those need that ask somebody.
     """
-    return {name: _make(name, config, folder, models, workshop) for name in names}
+    return {name: _make(name, config, folder, tools) for name in names}
 
 
-def _make(
-    name: str, config: Config, folder: Path, models: Gateway | None, workshop: Workshop | None
-) -> Operator:
-    if name == "agent" and workshop is not None:
-        from evolve.operators.agent import Agent
+def composer_for(config: Config, folder: Path) -> Composer:
+    """What makes the prompts of a campaign.
 
-        judged = config.evaluator
-        agent = agent_spec(config, folder)
-        return Agent(workshop, agent, config.artifact.include, judged.objective, judged.direction)
+    Raises:
+        ConfigError: A template of the campaign's own cannot be used.
+    """
+    from evolve.models.tokens import estimate
+    from evolve.prompts.composing import Composer
+
+    judged = config.evaluator
+    texts = templates_for(config, folder)
+    return Composer(texts, estimate, objective=judged.objective, direction=judged.direction)
+
+
+def templates_for(config: Config, folder: Path) -> Templates:
+    """The texts of a campaign's prompts.
+
+    Raises:
+        ConfigError: A template of the campaign's own cannot be used.
+    """
+    own = config.models.prompts
+    return load(None if own is None else folder / own)
+
+
+def _make(name: str, config: Config, folder: Path, tools: Tools | None) -> Operator:
     if name == "patches" and config.operators.patches is not None:
         from evolve.operators.patches import Patches
 
         return Patches(folder, config.operators.patches.folder, config.operators.patches.branches)
-    if name == "edit" and models is not None:
-        from evolve.operators.edit import Edit
+    if tools is not None and name == "agent" and tools.workshop is not None:
+        from evolve.operators.agent import Agent
 
-        return Edit(models, objective=config.evaluator.objective, direction=config.evaluator.direction)
-    return _offline(name)
+        agent = agent_spec(config, folder)
+        return Agent(tools.workshop, agent, config.artifact.include, tools.composer)
+    if tools is None or tools.models is None or name in ("tune", "mutate"):
+        return _offline(name)
+    return _asking(name, tools.models, tools.composer)
+
+
+def _asking(name: str, models: Gateway, composer: Composer) -> Operator:
+    from evolve.operators.edit import Edit
+    from evolve.operators.explore import Explore
+    from evolve.operators.fix import Fix
+    from evolve.operators.recombine import Recombine
+    from evolve.operators.rewrite import Rewrite
+    from evolve.operators.simplify import Simplify
+
+    made = {each.name: each for each in (Edit, Rewrite, Explore, Simplify, Fix, Recombine)}
+    return made[name](models, composer)
 
 
 def _offline(name: str) -> Operator:
@@ -167,18 +220,18 @@ def _offline(name: str) -> Operator:
     return Crossover()
 
 
-def repairs(config: Config) -> bool:
-    """Whether a model can be asked about stale changes."""
+def can_ask(config: Config) -> bool:
+    """Whether a model can be asked."""
     pool = model_pool(config)
     known = config.models.recording is not None
     return bool(pool) and (known or no_model(pool, os.environ) is None)
 
 
-def repairer_for(config: Config, models: Gateway) -> Repairer:
+def repairer_for(models: Gateway, composer: Composer) -> Repairer:
     """Who carries over stale changes that a merge cannot."""
     from evolve.operators.repair import Repair
 
-    return Repair(models, objective=config.evaluator.objective, direction=config.evaluator.direction)
+    return Repair(models, composer)
 
 
 def policies_for(config: Config) -> Mapping[str, Policy]:

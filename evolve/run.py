@@ -58,6 +58,7 @@ class Run:
         evaluator: Version of the evaluator that judges now.
         paces: How long runs of each stage of the evaluator take, where slow ones are doubled.
         merits: Scores at each earlier stage of the evaluator, turned so that higher is better, ascending.
+        broken: Candidates of models that could not be judged and that nobody has tried to fix, oldest first.
     """
 
     config: Config
@@ -98,6 +99,7 @@ class Run:
     evaluator: int = 1
     paces: dict[str, Pace] = field(default_factory=dict)
     merits: dict[str, list[float]] = field(default_factory=dict)
+    broken: list[str] = field(default_factory=list)
 
     def operator(self, name: str) -> Operator | None:
         """The operator of this name, the one for proposals from outside included; None if it has ended."""

@@ -50,6 +50,21 @@ def origin(config: Config, paths: Iterable[str], prefix: str = "") -> Callable[[
     return lambda path: "protected" if not may_change(path) else "editable" if path in base else "added"
 
 
+def visible(config: Config, paths: Iterable[str], prefix: str = "") -> Callable[[str], bool]:
+    """A test for paths that may not change, but may be named and outlined to a model.
+
+    What judges (the evaluator's own files, the holdout, the configuration) is never shown.
+
+    Args:
+        config: The campaign's configuration.
+        paths: All paths of the base.
+        prefix: Folder of the configuration inside the repository, "" or ending in "/".
+    """
+    hidden = matcher(config.holdout.files, prefix)
+    judging = {*evaluator_files(config, paths, prefix), prefix + FILE_NAME}
+    return lambda path: path not in judging and not hidden(path)
+
+
 def survey(config: Config, paths: list[str], prefix: str, folder: Path, base: str) -> None:
     """Check that the base holds what may change and what judges.
 

@@ -149,6 +149,7 @@ class Gateway:
         stage: str = "propose",
         template: str = "",
         schema: Mapping[str, Any] | None = None,
+        model: str | None = None,
     ) -> Reply:
         """Ask one model of the pool, chosen by weight for (seed, number, attempt).
 
@@ -160,6 +161,7 @@ class Gateway:
             stage: Stage it asks in, for the record.
             template: Template of the prompt, with its version, for the record.
             schema: JSON schema that the reply should follow, where the model takes one.
+            model: Name of the model to ask as long as it answers; the choice is then among those of the name.
 
         Raises:
             CallFailed: This call came to nothing.
@@ -175,7 +177,7 @@ class Gateway:
         calls: list[Call] = []
         prompt: Prompt | None = Prompt(question.prompt, tuple(messages))
         while True:
-            member = self._choose(question, calls)
+            member = self._choose(question, calls, model)
             began = member.breaker.begin()
             try:
                 call = await self._attempt(member, question, prompt)
@@ -191,10 +193,11 @@ class Gateway:
             member.breaker.answered()
             return _reply(call, (*calls, call))
 
-    def _choose(self, question: Question, calls: Sequence[Call]) -> Member:
+    def _choose(self, question: Question, calls: Sequence[Call], wanted: str | None) -> Member:
         self._raise_if_gone(calls)
         now = time.monotonic()
         alive = [member for member in self._members if member.breaker.closed_at(now)]
+        alive = [member for member in alive if member.spec.model == wanted] or alive
         weights = [max(0.0, member.spec.weight) for member in alive]
         if not sum(weights):
             weights = [1.0] * len(alive)

@@ -10,22 +10,19 @@ import json
 import re
 import time
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 from archives.errors import EvaluatorError, StoreError
 from archives.records import Call
 from evaluators.contract import ended_badly
 from evolve.models.question import prompt_key
-from evolve.operators.base import Draft, Order, Refused, Source, Stateless
-from evolve.prompts import quoted, render
-from evolve.prompts.context import inspirations_section, verdict_section
+from evolve.operators.base import Draft, Needs, Order, Refused, Source, Stateless
+from evolve.prompts.composing import Composer
 from evolve.quoting import one_line, plain, shorten
 from evolve.workshop import AgentSpec, Work, Workshop
 
 TITLE = 72
 LONGEST_QUOTE = 4_000
-SECTION = 20_000
-"""Characters that feedback, and inspirations, may take in the task."""
 _SUMMARY = re.compile(r"^\W*SUMMARY:\s*(.+)$", re.MULTILINE)
 
 
@@ -36,22 +33,20 @@ class Agent(Stateless):
         workshop: Where it works.
         agent: Which one.
         globs: What may change, for the task.
-        objective: Name of the objective.
-        direction: Which way is better.
+        composer: What makes the task.
     """
 
     name = "agent"
     is_async = True
-    needs: Literal["parent", "partner", "nothing"] = "parent"
+    needs: Needs = "parent"
 
     def __init__(
-        self, workshop: Workshop, agent: AgentSpec, globs: Sequence[str], objective: str, direction: str
+        self, workshop: Workshop, agent: AgentSpec, globs: Sequence[str], composer: Composer
     ) -> None:
         self._workshop = workshop
         self._agent = agent
         self._globs = tuple(globs)
-        self._objective = objective
-        self._direction = direction
+        self._composer = composer
 
     def handles(self, paths: Sequence[str]) -> bool:
         """It can work on any file."""
@@ -67,7 +62,8 @@ class Agent(Stateless):
         Raises:
             Refused: The agent failed, ran out of time, or changed nothing that can be taken over.
         """
-        task, began = self._task(order, source), time.monotonic()
+        prompt = self._composer.brief(self.name, order, source, self._globs)
+        task, began = prompt.messages[0]["content"], time.monotonic()
         try:
             work = await self._workshop.work(
                 self._agent, order.parent.id, task, order.number, source.editable
@@ -78,7 +74,7 @@ class Agent(Stateless):
         said, cost = words(work.finished.stdout)
         reason = self._complaint(work)
         call = self._call(order, task, work.finished.seconds, said, cost, reason)
-        payload = {"log": self._workshop.log(order.number).name}
+        payload = {"log": self._workshop.log(order.number).name, "prompt": prompt.version}
         if reason is not None:
             raise Refused(f"{self._agent.name}: {reason}", (call,), payload=payload)
         return Draft(
@@ -88,17 +84,6 @@ class Agent(Stateless):
             payload=payload,
             model=self._agent.name,
             calls=(call,),
-        )
-
-    def _task(self, order: Order, source: Source) -> str:
-        return render(
-            "agent.user",
-            goal=order.goal.strip() or f'improve the objective "{self._objective}"',
-            verdict=verdict_section(order, self._objective, self._direction, SECTION),
-            inspirations=inspirations_section(order.inspirations, order, source, SECTION),
-            globs=quoted("\n".join(self._globs), "globs"),
-            direction=self._direction,
-            objective=self._objective,
         )
 
     def _complaint(self, work: Work) -> str | None:

@@ -7,23 +7,34 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from archives.errors import EvolveError
-from archives.records import Call, Candidate, Proposal
+from archives.records import Call, Candidate, CaseScore, Outcome, Proposal
 from archives.store import Store
+
+Needs = Literal["parent", "partner", "nothing", "failed"]
+"""What an operator starts from: any parent, two of them, what it brings itself, a candidate that failed."""
 
 
 class Refused(EvolveError):
     """The operator can make nothing from this order; the message says why.
 
     `calls` were made elsewhere than at the gateway, and are charged all the same; `payload` is journaled as
-    a draft's would be.
+    a draft's would be; `outcome` is what the proposal counts as, `model` who gave what could not be used.
     """
 
     def __init__(
-        self, reason: str, calls: tuple[Call, ...] = (), *, payload: Mapping[str, Any] | None = None
+        self,
+        reason: str,
+        calls: tuple[Call, ...] = (),
+        *,
+        payload: Mapping[str, Any] | None = None,
+        outcome: Outcome = "failed",
+        model: str | None = None,
     ) -> None:
         super().__init__(reason)
         self.calls = calls
         self.payload: Mapping[str, Any] = dict(payload or {})
+        self.outcome: Outcome = outcome
+        self.model = model
 
 
 class Exhausted(EvolveError):
@@ -34,12 +45,31 @@ class Waiting(EvolveError):
     """The operator has nothing now but may have after something in flight is done."""
 
 
+def _nothing(path: str) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What an operator may look at, and which paths it may change."""
+    """What an operator may look at, and which paths it may change.
+
+    Attributes:
+        store: Where the trees are.
+        editable: Whether a path may be changed, and shown in full.
+        visible: Whether a path that may not be changed may be named and outlined to a model.
+    """
 
     store: Store
     editable: Callable[[str], bool]
+    visible: Callable[[str], bool] = _nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """An earlier attempt from the same parent: what it changed, and what came of it, in one line each."""
+
+    summary: str
+    came: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +85,14 @@ class Order:
         ancestor: Tree of the nearest common ancestor of parent and partner.
         inspirations: Candidates whose ideas may be borrowed.
         parent_score: Objective of the parent with its own sign, if judged.
+        partner_score: That of the partner.
         feedback: What the evaluator said about the parent.
         goal: What the user wants, in words.
+        cases: Scores of the parent by case.
+        lineage: Ancestors of the parent along first parents, the nearest first; only the last few.
+        tried: Attempts from the same parent that won nothing, the latest first.
+        lessons: What earlier evaluations taught, one text each, the most helpful first.
+        model: Model to ask, where it is alive; None leaves the choice to the gateway.
     """
 
     number: int
@@ -67,8 +103,14 @@ class Order:
     ancestor: str | None = None
     inspirations: tuple[Candidate, ...] = ()
     parent_score: float | None = None
+    partner_score: float | None = None
     feedback: str = ""
     goal: str = ""
+    cases: tuple[CaseScore, ...] = ()
+    lineage: tuple[Candidate, ...] = ()
+    tried: tuple[Tried, ...] = ()
+    lessons: tuple[str, ...] = ()
+    model: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +178,7 @@ class Operator(Protocol):
 
     name: str
     is_async: bool
-    needs: Literal["parent", "partner", "nothing"]
+    needs: Needs
 
     def handles(self, paths: Sequence[str]) -> bool:
         """Whether it can work on any of these editable files."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 from archives.records import Candidate
-from evolve.operators.base import Draft, Order, Refused, Source, Stateless
+from evolve.operators.base import Draft, Needs, Order, Refused, Source, Stateless
 from evolve.operators.joining import join
+
+
+class Contradiction(Refused):
+    """Both parents changed the same places differently."""
 
 
 class Crossover(Stateless):
@@ -15,7 +18,7 @@ class Crossover(Stateless):
 
     name = "crossover"
     is_async = False
-    needs: Literal["parent", "partner", "nothing"] = "partner"
+    needs: Needs = "partner"
 
     def handles(self, paths: Sequence[str]) -> bool:
         """Any files can be merged."""
@@ -29,7 +32,7 @@ class Crossover(Stateless):
         joined = join(source.store, order.ancestor, parent.id, partner.id)
         if joined.tree is None:
             where = ", ".join(joined.conflicts[:5])
-            raise Refused(f"crossover: both parents changed the same places of {where}")
+            raise Contradiction(f"crossover: both parents changed the same places of {where}")
         tree = joined.tree
         finer = f"; merged by words: {', '.join(joined.finer[:3])}" if joined.finer else ""
         if tree in (parent.id, partner.id, order.ancestor):

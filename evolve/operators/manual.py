@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from archives.errors import StoreError
 from archives.records import Proposal
-from evolve.operators.base import Draft, Order, Refused, Source, Stateless
+from evolve.operators.base import Draft, Needs, Order, Refused, Source, Stateless
 from evolve.operators.replies import ReplyError, apply, parse
 from evolve.quoting import one_line
 
@@ -30,7 +30,7 @@ class Manual(Stateless):
 
     name = NAME
     is_async = False
-    needs: Literal["parent", "partner", "nothing"] = "nothing"
+    needs: Needs = "nothing"
 
     def __init__(self) -> None:
         self._waiting: dict[int, Mapping[str, Any]] = {}

@@ -14,11 +14,11 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from archives import syntax
 from archives.records import Candidate
-from evolve.operators.base import Draft, Order, Refused, Source, Stateless
+from evolve.operators.base import Draft, Needs, Order, Refused, Source, Stateless
 from evolve.operators.literals import MAX_BYTES, blocks
 from evolve.randomness import rng
 
@@ -40,7 +40,7 @@ class Mutate(Stateless):
 
     name = "mutate"
     is_async = False
-    needs: Literal["parent", "partner", "nothing"] = "parent"
+    needs: Needs = "parent"
 
     def __init__(self) -> None:
         self._trees: OrderedDict[str, SyntaxTree | None] = OrderedDict()

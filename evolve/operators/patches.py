@@ -13,14 +13,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import pygit2
 
 from archives.errors import ConfigError, StoreError
 from archives.git import Git, GitError
 from archives.records import Candidate, Proposal
-from evolve.operators.base import Draft, Exhausted, Order, Refused, Source, Waiting
+from evolve.operators.base import Draft, Exhausted, Needs, Order, Refused, Source, Waiting
 
 _NUMBERED = re.compile(r"\d+[-_. ](?=.)")
 _PARENT = re.compile(rb"Parent:[ \t]*([^\r\n]*?)[ \t]*(?:\r?\n|\Z)", re.IGNORECASE)
@@ -45,7 +44,7 @@ class Patches:
 
     name = "patches"
     is_async = False
-    needs: Literal["parent", "partner", "nothing"] = "nothing"
+    needs: Needs = "nothing"
 
     def __init__(self, root: Path, folder: str | None, branches: Sequence[str] = ()) -> None:
         self.root = root

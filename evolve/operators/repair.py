@@ -6,24 +6,24 @@ and what has overtaken it, with the evidence for each. It answers as to `edit`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import trio
+from collections.abc import Mapping
 
 from evolve.operators.base import Draft, Order, Overtaken, Source
-from evolve.operators.edit import Edit, Message, conversation
-from evolve.prompts import quoted, render
+from evolve.operators.conversation import Asking
+from evolve.prompts import quoted
+from evolve.prompts.context import within
 from evolve.quoting import one_line, plain, shorten
 
 LONGEST_RESULT = 4000
 """Most characters that are quoted of what the evaluator said of a merged change."""
 
 
-class Repair(Edit):
+class Repair(Asking):
     """Asks a model to make an overtaken change anew."""
 
     name = "repair"
     stage = "repair"
+    inspire = False
 
     async def repair(self, order: Order, change: Overtaken, source: Source) -> Draft:
         """Make the change anew on the order's parent.
@@ -32,27 +32,27 @@ class Repair(Edit):
             Refused: The call failed, or its answer could not be applied, twice.
             NoModelAnswers: There is no use in asking again.
         """
-        messages = await trio.to_thread.run_sync(self._both_sides, order, change, source)
-        return await self._converse(messages, order, source)
+        return await self._converse(order, source, change)
 
-    def _both_sides(self, order: Order, change: Overtaken, source: Source) -> Sequence[Message]:
-        user = render(
-            "repair.user",
-            accepted=self._difference(
-                source, change.older or change.origin, order.parent.id, "what is there now"
-            ),
-            change=self._difference(source, change.origin, change.tree, one_line(change.summary)),
-            gain="not judged there" if change.gain is None else f"it won {change.gain:.6g} there",
-            situation=_situation(change),
-            **self._task(order, source, self._size // 2),
-        )
-        return conversation(user)
+    def task(
+        self, order: Order, source: Source, size: int, change: Overtaken | None = None
+    ) -> Mapping[str, str]:
+        """Both sides, with the evidence for each."""
+        if change is None:
+            raise ValueError("repair is asked for through `repair`, with a change")
+        older, here, half = change.older or change.origin, order.parent.id, size // 2
+        return {
+            "accepted": self._difference(source, older, here, "what is there now", half),
+            "change": self._difference(source, change.origin, change.tree, one_line(change.summary), half),
+            "gain": "not judged there" if change.gain is None else f"it won {change.gain:.6g} there",
+            "situation": _situation(change),
+        }
 
-    def _difference(self, source: Source, old: str, new: str, title: str) -> str:
+    def _difference(self, source: Source, old: str, new: str, title: str, size: int) -> str:
         if old == new:
             return "(The change below is shown as it would stand on the version that is there now.)"
-        text = f"{title}\n\n{plain(source.store.diff(old, new))}"
-        return quoted(shorten(text, self._size // 6), "a change made by others")
+        text = within(plain(source.store.sketch(old, new)), self._composer.estimate, size - 40)
+        return quoted(f"{title}\n\n{text}", "a change made by others")
 
 
 def _situation(change: Overtaken) -> str:

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from archives.records import Candidate, Proposal
 from evolve.operators import literals
 from evolve.operators.artifact import Artifact, Artifacts
-from evolve.operators.base import Draft, Order, Refused, Source
+from evolve.operators.base import Draft, Needs, Order, Refused, Source
 from evolve.operators.coordinates import Axis
 from evolve.operators.search import NumberSearch
 from evolve.randomness import key
@@ -39,7 +39,7 @@ class Tune:
 
     name = "tune"
     is_async = False
-    needs: Literal["parent", "partner", "nothing"] = "parent"
+    needs: Needs = "parent"
 
     def __init__(self) -> None:
         self._artifacts = Artifacts()

@@ -1,4 +1,4 @@
-"""Prompts: templates as files beside this one, and the quoting of everything that is not ours.
+"""Prompts: templates as files, filled with quotations within a number of tokens that is computed.
 
 Text that comes from files, evaluators, candidates or models stands inside a fence that is longer than
 any fence in it, under a first line that calls it data and names its origin, so that it can neither end
@@ -9,14 +9,6 @@ the files in them, so that the simplest reader of fences finds a file whole.
 from __future__ import annotations
 
 import re
-from importlib.resources import files
-from string import Template
-
-
-def render(name: str, **values: str) -> str:
-    """The template `name` with its `$placeholders` filled in."""
-    template = files(__name__).joinpath(f"{name}.md").read_text(encoding="utf-8")
-    return Template(template).substitute(values).strip() + "\n"
 
 
 def fence_for(text: str, mark: str = "`", least: int = 3) -> str:

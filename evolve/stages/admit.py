@@ -9,6 +9,9 @@ from archives.records import Proposal
 from evolve.run import Run
 
 COST_WITHOUT_EVALUATION = 0.25
+MOST_BROKEN = 64
+PLAINER = 0.4
+"""What a simplification is worth that loses nothing, besides its place in the archive."""
 _BY_PLACEMENT = {"new": 0.3, "improved": 0.5, "kept": 0.1, "rejected": 0.0}
 
 
@@ -39,9 +42,22 @@ def learn(run: Run, proposal: Proposal) -> None:
     merit = run.population.first_merit(candidate.id) if candidate else None
     for operator in run.operators.values():
         operator.observe(proposal, candidate, merit)
+    _note_broken(run, proposal, merit)
     cost = 1.0 if proposal.outcome == "candidate" else COST_WITHOUT_EVALUATION
     run.operator_choice.learn(proposal.operator, proposal.reward or 0.0, cost)
     run.policy_choice.learn(proposal.policy, proposal.reward or 0.0, cost)
+
+
+def _note_broken(run: Run, proposal: Proposal, merit: float | None) -> None:
+    """Keep in mind what a model made and nobody could judge, unless correcting it has failed before."""
+    if proposal.parent in run.broken:
+        run.broken.remove(proposal.parent)
+    maker = run.operators.get(proposal.operator)
+    if maker is None or not maker.is_async or maker.needs == "failed" or merit is not None:
+        return
+    if proposal.outcome == "candidate" and proposal.candidate is not None:
+        run.broken.append(proposal.candidate)
+        del run.broken[:-MOST_BROKEN]
 
 
 def _gain(run: Run, proposal: Proposal) -> float | None:
@@ -64,4 +80,15 @@ def _reward(run: Run, proposal: Proposal) -> float:
         return 0.0
     gain = _gain(run, proposal)
     better = 0.2 if gain is not None and gain > 0 else 0.0
+    if proposal.operator == "simplify" and _plainer(run, proposal, gain):
+        better = max(better, PLAINER)
     return _BY_PLACEMENT[standing.placement] + better
+
+
+def _plainer(run: Run, proposal: Proposal, gain: float | None) -> bool:
+    """Whether a candidate is no worse than its parent and has fewer lines."""
+    known = run.population.candidates
+    mine, before = (known[c].measures.get("lines") for c in (proposal.candidate or "", proposal.parent))
+    if gain is None or gain < 0 or not isinstance(mine, float) or not isinstance(before, float):
+        return False
+    return mine < before

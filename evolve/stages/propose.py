@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import trio
 
 from archives.crashpoints import reach
 from archives.records import Candidate, Proposal
 from evolve.charging import book
-from evolve.operators.base import Draft, Exhausted, Operator, Order, Refused, Waiting
+from evolve.operators.base import Draft, Exhausted, Operator, Refused, Waiting
+from evolve.orders import order_for
 from evolve.run import Run, failed
 from evolve.stages.founding import founded, written
 from evolve.stages.repair import refreshed
@@ -34,6 +37,7 @@ async def propose(run: Run, proposal: Proposal) -> Proposal | None:
     except Refused as refusal:
         await book(run, proposal, refusal.calls)
         proposal = failed(proposal, str(refusal), payload=dict(refusal.payload))
+        proposal = replace(proposal, outcome=refusal.outcome, model=refusal.model or proposal.model)
         await run.record(proposal)
         return proposal
     proposal, candidate = await _candidate(run, proposal, draft, ready=operator.needs == "nothing")
@@ -63,7 +67,7 @@ def _commit(run: Run, proposal: Proposal, draft: Draft) -> tuple[Proposal, Candi
 
 
 async def _draft(run: Run, operator: Operator, proposal: Proposal) -> Draft:
-    order = _order(run, proposal, operator)
+    order = order_for(run, proposal, words=operator.is_async)
     while True:
         try:
             if operator.is_async:
@@ -73,26 +77,3 @@ async def _draft(run: Run, operator: Operator, proposal: Proposal) -> Draft:
             if run.in_flight <= 1:
                 raise Refused(f"{reason}, and nothing is in flight that could bring it") from None
             await run.changed.wait()
-
-
-def _order(run: Run, proposal: Proposal, operator: Operator) -> Order:
-    candidates = run.population.candidates
-    ancestor = proposal.partner and run.population.common_ancestor(proposal.parent, proposal.partner)
-    standing = run.population.standing(proposal.parent)
-    return Order(
-        number=proposal.number,
-        seed=run.seed,
-        parent=candidates[proposal.parent],
-        base=run.base,
-        partner=candidates[proposal.partner] if proposal.partner else None,
-        ancestor=ancestor or None,
-        inspirations=tuple(candidates[c] for c in proposal.inspirations),
-        parent_score=standing.score if standing else None,
-        feedback=_feedback(run, proposal) if operator.is_async else "",
-        goal=run.config.campaign.goal,
-    )
-
-
-def _feedback(run: Run, proposal: Proposal) -> str:
-    found = list(run.reader.evaluations(candidate=proposal.parent, split="search"))
-    return found[-1].feedback if found else ""

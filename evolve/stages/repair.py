@@ -15,8 +15,9 @@ from archives.errors import ModelError
 from archives.records import Candidate, Proposal, Treatment
 from evolve.cascade import look
 from evolve.models.errors import BudgetSpent
-from evolve.operators.base import Draft, Order, Overtaken, Refused
+from evolve.operators.base import Draft, Overtaken, Refused
 from evolve.operators.joining import join
+from evolve.orders import order_for
 from evolve.run import Run
 from evolve.stages.evaluate import evaluate
 from evolve.stages.founding import Rebase, founded, written
@@ -146,7 +147,7 @@ async def _mended(run: Run, proposal: Proposal, change: Overtaken, onto: str, or
     """Have a model carry a change over; None where there is no model or it found no way."""
     if run.repairer is None or run.config.search.staleness != "repair":
         return None
-    order = _order(run, proposal, onto)
+    order = order_for(run, proposal, onto)
     try:
         draft = await run.repairer.repair(order, change, run.source)
     except Refused:
@@ -162,20 +163,6 @@ async def _mended(run: Run, proposal: Proposal, change: Overtaken, onto: str, or
     if tree is None:
         return None
     return _Carried("repaired", tree, Rebase(onto, origin, change.tree, "repair"), words)
-
-
-def _order(run: Run, proposal: Proposal, onto: str) -> Order:
-    standing = run.population.standing(onto)
-    found = list(run.reader.evaluations(candidate=onto, split="search"))
-    return Order(
-        number=proposal.number,
-        seed=run.seed,
-        parent=run.population.candidates[onto],
-        base=run.base,
-        parent_score=standing.score if standing else None,
-        feedback=found[-1].feedback if found else "",
-        goal=run.config.campaign.goal,
-    )
 
 
 async def _moved(run: Run, proposal: Proposal, carried: _Carried) -> tuple[Proposal, Candidate | None]:

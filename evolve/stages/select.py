@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from archives.records import Proposal
+from evolve.orders import last_search
 from evolve.randomness import rng
 from evolve.run import Run
 
 PARTNER_TRIES = 12
 INSPIRATIONS = 2
+BROKEN = 8
+"""How far back a candidate to correct is looked for, among those that failed."""
 
 
 def select(run: Run) -> Proposal | None:
@@ -20,15 +23,21 @@ def select(run: Run) -> Proposal | None:
     policy = run.policy_choice.draw(rng(run.seed, number, "policy")) or "champion"
     parent = run.policies[policy].parent(population, rng(run.seed, number, "parent"))
     partner = _partner(run, parent, number)
-    usable = {name: partner is not None or op.needs != "partner" for name, op in run.operators.items()}
+    broken = _broken(run, number)
+    at_hand = {"parent": True, "nothing": True, "partner": partner is not None, "failed": broken is not None}
+    usable = {name: at_hand[operator.needs] for name, operator in run.operators.items()}
     operator = run.operator_choice.draw(rng(run.seed, number, "operator"), usable)
     if operator is None:
         return None
+    needs = run.operators[operator].needs
+    if needs == "failed" and broken is not None:
+        run.broken.remove(broken)
+        parent, policy = broken, "failed"
     return Proposal(
         number=run.number("proposal"),
         operator=operator,
         parent=parent,
-        partner=partner if run.operators[operator].needs == "partner" else None,
+        partner=partner if needs == "partner" else None,
         inspirations=_inspirations(run, parent, number),
         basis=run.basis(),
         policy=policy,
@@ -47,6 +56,18 @@ def _partner(run: Run, parent: str, number: int) -> str | None:
         if other not in mine and parent not in run.population.ancestors(other):
             return other
     return None
+
+
+def _broken(run: Run, number: int) -> str | None:
+    """A candidate that failed by its own fault and was not corrected yet, one of the last few."""
+    if not run.broken or not any(op.needs == "failed" for op in run.operators.values()):
+        return None
+    chosen = rng(run.seed, number, "broken").choice(run.broken[-BROKEN:])
+    last = last_search(run, chosen)
+    if last is None or last.verdict not in ("failed", "invalid"):
+        run.broken.remove(chosen)
+        return None
+    return chosen
 
 
 def _inspirations(run: Run, parent: str, number: int) -> tuple[str, ...]:

@@ -6,12 +6,18 @@ import os
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from archives.records import Candidate
 from archives.store import Store
 from evolve.models import Reply
+from evolve.models.tokens import estimate
 from evolve.operators.base import Order, Source
+from evolve.operators.conversation import Asking
+from evolve.prompts.composing import Composer
+from evolve.prompts.templates import load
+
+Asks = TypeVar("Asks", bound=Asking)
 
 PLAIN = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
 WHO = {f"GIT_{role}_{what}": "a@b" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
@@ -57,17 +63,28 @@ class ReplyRepo:
         return Order(**values)  # type: ignore[arg-type]
 
 
+def asking(kind: type[Asks], models: Any) -> Asks:
+    """An operator with the prompts that come with Evolve."""
+    return kind(models, Composer(load(), estimate))
+
+
 class ScriptedModels:
     """Stands in for the gateway: replies in order, requests kept."""
 
-    def __init__(self, replies: Sequence[str], finish_reason: str = "stop") -> None:
+    def __init__(self, replies: Sequence[str], finish_reason: str = "stop", room: int | None = None) -> None:
         self.replies = list(replies)
+        self.room = room
         self.finish_reason = finish_reason
         self.requests: list[list[dict[str, str]]] = []
+        self.asked: list[dict[str, Any]] = []
+
+    def prompt_room(self) -> int | None:
+        return self.room
 
     async def complete(
         self, messages: Sequence[Mapping[str, str]], *, number: int, attempt: int, **asked: Any
     ) -> Reply:
         text = self.replies[len(self.requests)]
         self.requests.append([dict(message) for message in messages])
+        self.asked.append(asked)
         return Reply(text, "scripted", self.finish_reason, 10, 5, 0.01, 0.1)

@@ -10,8 +10,11 @@ from threading import Thread
 import pytest
 from operator_store import Repo
 
+from evolve.models.tokens import estimate
 from evolve.operators.agent import Agent, words
 from evolve.operators.base import Draft, Refused
+from evolve.prompts.composing import Composer
+from evolve.prompts.templates import load
 from evolve.proxy import allowed
 from evolve.workshop import AgentSpec, Workshop
 
@@ -36,7 +39,7 @@ class Desk:
         )  # type: ignore[arg-type]
         hidden = lambda path: path.startswith("holdout/")  # noqa: E731
         shop = Workshop(self.repo.store, self.home / "agents", self.repo.root, "", self.home, hidden)
-        agent = Agent(shop, spec, ["*.txt"], "score", "maximize")
+        agent = Agent(shop, spec, ["*.txt"], Composer(load(), estimate))
         return await agent.propose_async(self.repo.order(parent_score=1.0, goal="grow"), self.source)
 
     def log(self) -> str:

@@ -11,7 +11,7 @@ import pytest
 import trio
 from hypothesis import given
 from hypothesis import strategies as st
-from reply_repo import ReplyRepo, ScriptedModels
+from reply_repo import ReplyRepo, ScriptedModels, asking
 from scripted_server import says, server
 
 from evolve.models import BudgetSpent, CallFailed, Gateway, ModelSpec, NoModelAnswers, Reply
@@ -36,13 +36,17 @@ def editable(path: str) -> bool:
     return path != "evaluate.py"
 
 
+def editing(models: Any) -> Edit:
+    return asking(Edit, models)
+
+
 def make(operator: Edit, order: Order, source: Source) -> Draft:
     return trio.run(operator.propose_async, order, source)
 
 
-def prompt_of(repo: ReplyRepo, size: int = 120_000, **order: object) -> str:
-    models = ScriptedModels([GOOD])
-    make(Edit(models, size=size), repo.order(**order), repo.source)
+def prompt_of(repo: ReplyRepo, room: int | None = None, **order: object) -> str:
+    models = ScriptedModels([GOOD], room=room)
+    make(editing(models), repo.order(**order), repo.source)
     return models.requests[0][-1]["content"]
 
 
@@ -63,7 +67,7 @@ def outside_fences(text: str) -> str:
 
 def test_a_reply_becomes_a_draft_with_title_reason_and_model(tmp_path: Path) -> None:
     repo = ReplyRepo(tmp_path, FILES, editable=editable)
-    draft = make(Edit(ScriptedModels([GOOD])), repo.order(), repo.source)
+    draft = make(editing(ScriptedModels([GOOD])), repo.order(), repo.source)
     assert draft.changes == {"a.py": b"VALUE = 2\n"}
     assert draft.summary == "Doubles the value"
     assert draft.rationale == "Doubles the value. More to come."
@@ -73,7 +77,7 @@ def test_a_reply_becomes_a_draft_with_title_reason_and_model(tmp_path: Path) -> 
 def test_a_title_is_one_short_line_without_control_characters(tmp_path: Path) -> None:
     repo = ReplyRepo(tmp_path, FILES, editable=editable)
     reply = GOOD.replace("Doubles the value.", "# \x1b[31mRed\x1b[0m\u202e and\tlong " + "word " * 40)
-    title = make(Edit(ScriptedModels([reply])), repo.order(), repo.source).summary
+    title = make(editing(ScriptedModels([reply])), repo.order(), repo.source).summary
     assert title.startswith("Red and long word")
     assert len(title) <= 72
     assert title.isprintable()
@@ -82,7 +86,7 @@ def test_a_title_is_one_short_line_without_control_characters(tmp_path: Path) ->
 def test_a_reply_without_prose_still_has_a_title(tmp_path: Path) -> None:
     repo = ReplyRepo(tmp_path, FILES, editable=editable)
     reply = GOOD.split("\n\n", 1)[1]
-    assert make(Edit(ScriptedModels([reply])), repo.order(), repo.source).summary == "edit a.py"
+    assert make(editing(ScriptedModels([reply])), repo.order(), repo.source).summary == "edit a.py"
 
 
 def test_the_prompt_holds_goal_files_score_and_feedback_and_no_protected_file(tmp_path: Path) -> None:
@@ -103,24 +107,12 @@ def test_inspirations_are_shown_as_differences(tmp_path: Path) -> None:
     assert prompt.count("another candidate") == 1
 
 
-def test_files_are_shown_within_the_size_and_others_are_named(tmp_path: Path) -> None:
-    big = b"x = 1\n" * 2000
-    files = {**FILES, "big.py": big, "bytes.bin": b"\0", "latin.py": b"# \xf6\n"}
-    repo = ReplyRepo(tmp_path, files, editable=editable)
-    prompt = prompt_of(repo, size=3000)
-    assert "VALUE = 1" in prompt
-    assert "x = 1" not in prompt
-    for path in ("big.py", "bytes.bin", "latin.py"):
-        assert path in prompt
-    assert len(prompt) < 3000 + 1500
-
-
 def test_files_that_the_parent_changed_are_shown_first(tmp_path: Path) -> None:
-    files = {"a.py": b"VALUE = 1\n", "b.py": b"y = 1\n" * 200}
+    files = {"a.py": b"VALUE = 1\n" * 100, "b.py": b"y = 1\n" * 200}
     repo = ReplyRepo(tmp_path, files)
     parent = repo.candidate({"b.py": b"y = 2\n" * 200})
-    models = ScriptedModels(["b.py\n```\nz\n```\n"])
-    make(Edit(models, size=1870), repo.order(parent=parent), repo.source)
+    models = ScriptedModels(["b.py\n```\nz\n```\n"], room=1250)
+    make(editing(models), repo.order(parent=parent), repo.source)
     assert "y = 2" in models.requests[0][-1]["content"]
     assert "VALUE" not in models.requests[0][-1]["content"]
 
@@ -144,7 +136,7 @@ def test_text_of_others_never_leaves_its_fence(text: str, tmp_path: Path) -> Non
     other = repo.candidate({"a.py": f"VALUE = 3\n{text}{text}\n".encode()}, text)
     models = ScriptedModels([GOOD.replace("VALUE = 1", "nowhere"), GOOD])
     order = repo.order(feedback=text, inspirations=(other,))
-    make(Edit(models), order, repo.source)
+    make(editing(models), order, repo.source)
     first, second = models.requests[0][-1]["content"], models.requests[1][-1]["content"]
     assert first.count(CANARY) >= 4
     assert CANARY not in outside_fences(first)
@@ -155,7 +147,7 @@ def test_text_of_a_failing_block_goes_back_as_data(tmp_path: Path) -> None:
     repo = ReplyRepo(tmp_path, FILES, editable=editable)
     bad = GOOD.replace("VALUE = 1", f"```\n{CANARY}\n```")
     models = ScriptedModels([bad, GOOD])
-    make(Edit(models), repo.order(), repo.source)
+    make(editing(models), repo.order(), repo.source)
     _, again = models.requests
     assert [message["role"] for message in again] == ["system", "user", "assistant", "user"]
     assert CANARY in again[-1]["content"]
@@ -172,7 +164,7 @@ def test_a_file_as_it_is_shown_can_be_given_back(tmp_path: Path) -> None:
     content = "# Title\n\n```python\nx = 1\n```\n\n````\ny\n````\n"
     repo = ReplyRepo(tmp_path, {"a.md": content.encode(), "b.md": b""})
     models = ScriptedModels(["a.md\n```\nVALUE\n```\n"])
-    make(Edit(models), repo.order(), repo.source)
+    make(editing(models), repo.order(), repo.source)
     shown = models.requests[0][-1]["content"]
     section = shown[shown.index("a.md\n") : shown.index("\n\nb.md")]
     [edit] = parse(section).edits
@@ -182,9 +174,22 @@ def test_a_file_as_it_is_shown_can_be_given_back(tmp_path: Path) -> None:
 def test_two_replies_that_do_not_fit_are_a_refusal(tmp_path: Path) -> None:
     repo = ReplyRepo(tmp_path, FILES, editable=editable)
     models = ScriptedModels(["no", ""])
-    with pytest.raises(Refused, match="no usable edit"):
-        make(Edit(models), repo.order(), repo.source)
+    with pytest.raises(Refused, match="no usable edit") as caught:
+        make(editing(models), repo.order(), repo.source)
     assert len(models.requests) == 2
+    assert (caught.value.outcome, caught.value.model) == ("failed", "scripted")
+
+
+NOTHING = GOOD.replace("VALUE = 2", "VALUE = 1")
+PROTECTED = GOOD.replace("a.py", "evaluate.py")
+
+
+@pytest.mark.parametrize(("reply", "outcome"), [(NOTHING, "unchanged"), (PROTECTED, "rejected")])
+def test_what_a_refused_reply_counts_as(reply: str, outcome: str, tmp_path: Path) -> None:
+    repo = ReplyRepo(tmp_path, FILES, editable=editable)
+    with pytest.raises(Refused) as caught:
+        make(editing(ScriptedModels([reply, reply])), repo.order(), repo.source)
+    assert caught.value.outcome == outcome
 
 
 class FailingModels(ScriptedModels):
@@ -205,21 +210,21 @@ class FailingModels(ScriptedModels):
 def test_a_failed_call_is_a_failed_proposal(tmp_path: Path) -> None:
     repo = ReplyRepo(tmp_path, FILES, editable=editable)
     with pytest.raises(Refused, match="too long"):
-        make(Edit(FailingModels(CallFailed("too long"))), repo.order(), repo.source)
+        make(editing(FailingModels(CallFailed("too long"))), repo.order(), repo.source)
 
 
 def test_no_model_at_all_is_no_refusal(tmp_path: Path) -> None:
     repo = ReplyRepo(tmp_path, FILES, editable=editable)
     for error in (NoModelAnswers("gone"), BudgetSpent("used up")):
         with pytest.raises(type(error)):
-            make(Edit(FailingModels(error)), repo.order(), repo.source)
+            make(editing(FailingModels(error)), repo.order(), repo.source)
 
 
 def test_without_a_text_to_show_no_model_is_asked(tmp_path: Path) -> None:
     repo = ReplyRepo(tmp_path, {"a.bin": b"\0"})
     models = ScriptedModels([])
     with pytest.raises(Refused, match="fits into a prompt"):
-        make(Edit(models), repo.order(), repo.source)
+        make(editing(models), repo.order(), repo.source)
     assert models.requests == []
 
 
@@ -228,7 +233,7 @@ def test_over_http_from_order_to_draft(tmp_path: Path) -> None:
 
     async def main(base: str) -> Draft:
         async with Gateway([ModelSpec("tiny", api_base=base)], 0, env={}) as gateway:
-            return await Edit(gateway).propose_async(repo.order(), repo.source)
+            return await editing(gateway).propose_async(repo.order(), repo.source)
 
     with server(lambda n: says("no edit" if n == 0 else GOOD)) as seen:
         draft = trio.run(main, seen.base)

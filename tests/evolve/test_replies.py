@@ -13,7 +13,7 @@ import pytest
 import trio
 from hypothesis import given
 from hypothesis import strategies as st
-from reply_repo import ReplyRepo, ScriptedModels
+from reply_repo import ReplyRepo, ScriptedModels, asking
 
 from evolve.globs import matcher
 from evolve.operators.base import Draft, Refused, Source
@@ -45,7 +45,7 @@ def test_case(case: Path, tmp_path: Path) -> None:
 def propose(repo: ReplyRepo, models: ScriptedModels) -> Draft | Refused:
     async def main() -> Draft | Refused:
         try:
-            return await Edit(models).propose_async(repo.order(), repo.source)
+            return await asking(Edit, models).propose_async(repo.order(), repo.source)
         except Refused as refusal:
             return refusal
 

@@ -34,7 +34,7 @@ def apply(edits: Sequence[Edit], source: Source, tree: str) -> dict[str, bytes |
     for edit in edits:
         by_path.setdefault(edit.path, []).append(edit)
     reasons = {path: _why_not(path, entries, source) for path in by_path}
-    problems = [Problem(path, reason) for path, reason in reasons.items() if reason]
+    problems = [Problem(path, reason, kind="protected") for path, reason in reasons.items() if reason]
     if problems:
         raise ReplyError(problems)
     changes: dict[str, bytes | None] = {}
@@ -51,7 +51,8 @@ def apply(edits: Sequence[Edit], source: Source, tree: str) -> dict[str, bytes |
     if problems:
         raise ReplyError(problems)
     if not changes:
-        raise ReplyError([Problem(", ".join(by_path) or None, "the reply changes nothing")])
+        nothing = "the reply changes nothing"
+        raise ReplyError([Problem(", ".join(by_path) or None, nothing, kind="nothing")])
     return changes
 
 

@@ -60,6 +60,7 @@ class Problem:
     path: str | None
     reason: str
     text: str = ""
+    kind: Literal["misfit", "protected", "nothing"] = "misfit"
 
     def __str__(self) -> str:
         return one_line(f"{self.path}: {self.reason}" if self.path else self.reason, 300)
