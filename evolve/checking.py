@@ -19,10 +19,10 @@ from evolve.answers import Check, Remark, SandboxFacts
 from evolve.campaign import Campaign
 from evolve.config import Config
 from evolve.creation import create_campaign
-from evolve.engine import evaluators_width
 from evolve.environment import environment_findings
 from evolve.judge import bench, evaluator_spec, prepared
 from evolve.lookup import locate
+from evolve.pacing import first_evaluators
 from evolve.promotion import looks_noisy
 from evolve.registry import agent_spec, model_pool, usable
 from evolve.removal import remove_tree
@@ -138,7 +138,7 @@ def _estimate(config: Config, outcomes: list[Outcome], prompt_bytes: int) -> dic
     seconds = statistics.fmean(o.seconds for o in outcomes)
     if runs != float("inf"):
         estimate["evaluations"] = runs
-        estimate["seconds"] = round(runs * seconds / evaluators_width(config), 1)
+        estimate["seconds"] = round(runs * seconds / first_evaluators(config), 1)
     if "wall" in limits:
         estimate["seconds"] = min(estimate.get("seconds", float("inf")), limits["wall"])
     if prompt_bytes and runs != float("inf"):

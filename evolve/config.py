@@ -328,9 +328,9 @@ class WorkersTable(Table):
     """How much may be in flight."""
 
     propose: Width = "auto"
-    """Proposals being made at a time."""
+    """Proposals being made at a time; "auto": found out from how fast the models answer, refuse, and age."""
     evaluate: Width = "auto"
-    """Evaluations at a time; "auto": one a processor."""
+    """Evaluations at a time; "auto": one a processor, more where they mostly wait for something else."""
 
 
 class ModelTable(Table):

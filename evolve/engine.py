@@ -21,14 +21,13 @@ from evolve.asking import gateway
 from evolve.budget import Budget, extended
 from evolve.campaign import Campaign
 from evolve.choice import Choice
-from evolve.config import Config
 from evolve.creation import changeable_facts
 from evolve.interrupts import Interrupts, interrupts
 from evolve.judge import agents_workshop, bench, evaluator_spec, prepared
 from evolve.models.ledger import UNSEEN, Ledger
 from evolve.operators.base import Source
 from evolve.ownership import own
-from evolve.pipeline import pipeline
+from evolve.pacing import Pace, first_evaluators
 from evolve.population import Population
 from evolve.registry import (
     Tools,
@@ -185,7 +184,7 @@ async def _assembled(
             listener("configured", config)
             spec, pins = await trio.to_thread.run_sync(prepared, campaign, evaluator_spec(campaign), reader)
             await trio.to_thread.run_sync(lambda: journal.write(*pins))
-            places = await stack.enter_async_context(bench(campaign, spec, evaluators_width(config)))
+            places = await stack.enter_async_context(bench(campaign, spec, first_evaluators(config)))
             run = Run(
                 config=config,
                 journal=journal,
@@ -207,6 +206,7 @@ async def _assembled(
                 rule="evalue" if facts.get("rule") == "evalue" else "strict",
                 next_ids=_next_ids(reader),
                 listener=listener,
+                traffic=None if models is None else models.traffic,
             )
             if mending and tools is not None and tools.models is not None:
                 run.repairer = repairer_for(tools.models, tools.composer)
@@ -261,7 +261,9 @@ async def _conduct(run: Run, heard: Interrupts, inbox: Path) -> None:
         await baseline(run)
         if run.budget.left("wall") <= 0 and (reason := run.budget.used_up()):
             run.stop(reason)
-        await pipeline(run, proposers_width(run), evaluators_width(run.config), unfinished)
+        pace = Pace(run)
+        nursery.start_soon(pace.watch)
+        await pace.pipeline.go(unfinished)
         nursery.cancel_scope.cancel()
     with trio.CancelScope(shield=True):
         await run.record(
@@ -327,7 +329,7 @@ async def _watch_gauges(run: Run) -> None:
         gauges = {
             "in_flight": run.in_flight,
             "wall": round(run.budget.spent.get("wall", 0.0), 1),
-            "stages": {name: occupancy(channel) for name, channel in run.queues.items()},
+            "stages": {stage.name: stage.occupancy for stage in run.stages},
         }
         if gauges != shown:
             await run.record(Setting("gauges", gauges))
@@ -339,13 +341,6 @@ def _summary(run: Run, evaluation: int) -> Setting:
     return Setting(SUMMARY, summary_of(run.population, evaluation).said())
 
 
-def occupancy(channel: trio.MemoryReceiveChannel[Any]) -> dict[str, int]:
-    """What waits in front of a stage, and how many of its workers are busy."""
-    seen = channel.statistics()
-    busy = seen.open_receive_channels - seen.tasks_waiting_receive
-    return {"waiting": seen.current_buffer_used, "busy": busy, "width": seen.open_receive_channels}
-
-
 async def _watch_store(run: Run) -> None:
     """Pack objects and refs now and then, so that the store stays as fast as it was."""
     packed = run.next_ids.get("candidate", 1)
@@ -354,24 +349,3 @@ async def _watch_store(run: Run) -> None:
         if run.next_ids.get("candidate", 1) - packed >= PACK_EVERY:
             packed = run.next_ids["candidate"]
             await trio.to_thread.run_sync(run.store.pack)
-
-
-def processors() -> int:
-    """Processors this process may use."""
-    return len(os.sched_getaffinity(0))
-
-
-def evaluators_width(config: Config) -> int:
-    """Evaluations at a time."""
-    wanted = config.workers.evaluate
-    if wanted != "auto":
-        return wanted
-    return max(1, processors() // (config.evaluator.cpus or 1))
-
-
-def proposers_width(run: Run) -> int:
-    """Proposals being made at a time."""
-    wanted = run.config.workers.propose
-    if wanted != "auto":
-        return wanted
-    return 8 if any(op.is_async for op in run.operators.values()) else 2

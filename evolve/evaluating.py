@@ -97,6 +97,8 @@ async def journaled(run: Run, evaluation: Evaluation) -> Evaluation:
         run.use(evaluation.proposal)
         run.gated += evaluation.purpose == "gate"
     run.population.hear(evaluation)
+    if evaluation.attempts:
+        run.measured(evaluation)
     run.listener("evaluation", evaluation)
     return evaluation
 

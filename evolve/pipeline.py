@@ -1,17 +1,20 @@
 """The loop of a campaign: select → propose → evaluate → [stale? repair] → challenge → admit, and again.
 
-Each stage runs as tasks of one nursery, joined by channels. What limits the whole is the number of
-proposals in flight: a proposal takes a token when it is selected and gives it back when it has been
-admitted, so no queue can grow, wherever the slow stage is, and the channels themselves never block. With
-one worker for proposals and one for evaluations there is one token: each choice then sees the results of
-all before it, and the same seed gives the same campaign.
+Each stage works on what the one before hands over, as many proposals at a time as its width says. What
+limits the whole is the number of proposals in flight: nothing is selected while there is no room for one
+more, and a proposal takes its room from its selection to its admission. So no queue can grow, wherever the
+slow stage is. With one worker for proposals and one for evaluations there is room for one: each choice then
+sees the results of all before it, and the same seed gives the same campaign. Where the widths are not
+fixed, `evolve.pacing` sets them anew from what is measured.
 
 The journal is the truth. A proposal that a killed run left unfinished goes through the same stages again,
-and each stage passes over what is recorded already.
+and each stage passes over what is recorded already. So a proposal that comes late, after the budget is used
+up or while the run is being stopped, is not lost: it is finished, or a later run takes it up.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -29,11 +32,13 @@ from evolve.stages.evaluate import evaluate
 from evolve.stages.propose import propose
 from evolve.stages.repair import due, noted, repair
 from evolve.stages.select import select
+from evolve.workers import Workers
 
 FRUITLESS_LIMIT = 300
-
-Send = trio.MemorySendChannel[Proposal]
-Receive = trio.MemoryReceiveChannel[Proposal]
+REMEMBERED = 32
+"""Proposals that the share of overtaken ones is taken of."""
+LEFT_BEHIND = ("accepted", "dropped", "conflicting")
+"""Treatments of stale proposals that did not bring them up to date."""
 
 
 def in_flight(proposers: int, evaluators: int) -> int:
@@ -44,77 +49,144 @@ def in_flight(proposers: int, evaluators: int) -> int:
     return proposers + evaluators - 1 + (min(proposers, evaluators) - 1) // 2
 
 
-async def pipeline(run: Run, proposers: int, evaluators: int, unfinished: Sequence[Proposal]) -> None:
-    """Run until a budget is used up, the operators are, or somebody stops it; then drain.
+class Pipeline:
+    """The stages of one run, and the room there is in them.
 
     Args:
         run: The campaign.
         proposers: Proposals being made at a time.
         evaluators: Evaluations at a time.
-        unfinished: Proposals an earlier run left behind, by number.
+
+    Attributes:
+        room: Proposals that may be in flight.
+        overtaken: Of the last proposals that were made, whether they were left behind by what overtook them.
     """
-    width = in_flight(proposers, evaluators)
-    tokens = trio.Semaphore(width)
-    selected, to_propose = trio.open_memory_channel[Proposal](width)
-    made, to_evaluate = trio.open_memory_channel[Proposal](width)
-    aged, to_repair = trio.open_memory_channel[Proposal](width)
-    risen, to_challenge = trio.open_memory_channel[Proposal](width)
-    closed, to_admit = trio.open_memory_channel[Proposal](width)
-    stages = (to_propose, to_evaluate, to_repair, to_challenge, to_admit)
-    run.queues = dict(zip(("propose", "evaluate", "repair", "challenge", "admit"), stages, strict=True))
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(_select_all, run, tokens, unfinished, selected, made.clone())
-        for _ in range(proposers):
-            nursery.start_soon(_propose_all, run, tokens, to_propose.clone(), made.clone())
-        for _ in range(evaluators):
-            sends = (aged.clone(), risen.clone(), closed.clone())
-            nursery.start_soon(_evaluate_all, run, tokens, to_evaluate.clone(), *sends)
-            nursery.start_soon(_repair_all, run, tokens, to_repair.clone(), risen.clone(), closed.clone())
-        nursery.start_soon(_challenge_all, run, tokens, to_challenge, closed.clone())
-        nursery.start_soon(_admit_all, run, tokens, to_admit)
-        for end in (made, aged, risen, closed, to_propose, to_evaluate, to_repair):
-            end.close()
 
+    def __init__(self, run: Run, proposers: int, evaluators: int) -> None:
+        self.run = run
+        self.propose = Workers("propose", proposers)
+        self.evaluate = Workers("evaluate", evaluators)
+        self.repair = Workers("repair", evaluators)
+        self.challenge = Workers("challenge", 1)
+        self.admit = Workers("admit", 1)
+        self.overtaken: deque[bool] = deque(maxlen=REMEMBERED)
+        self.room = in_flight(proposers, evaluators)
+        run.bench.slots.width = evaluators
+        run.bench.slots.length = self._length
+        run.stages = (self.propose, self.evaluate, self.repair, self.challenge, self.admit)
 
-async def _select_all(
-    run: Run, tokens: trio.Semaphore, unfinished: Sequence[Proposal], selected: Send, made: Send
-) -> None:
-    async with selected, made:
+    def widen(self, proposers: int, evaluators: int) -> None:
+        """Set the widths anew, up or down; what is in flight goes on."""
+        self.propose.width = proposers
+        self.evaluate.width = self.repair.width = self.run.bench.slots.width = evaluators
+        self.room = in_flight(proposers, evaluators)
+        self.run.wake()
+
+    def _length(self, purpose: str) -> float:
+        """Seconds that the stage takes which asks for a slot: the longest-running one gets the next."""
+        return (self.evaluate if purpose == "search" else self.challenge).seconds
+
+    async def go(self, unfinished: Sequence[Proposal]) -> None:
+        """Run until a budget is used up, the operators are, or somebody stops it; then drain.
+
+        Args:
+            unfinished: Proposals an earlier run left behind, by number.
+        """
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self.propose.run, self._propose)
+            nursery.start_soon(self.evaluate.run, self._evaluate)
+            nursery.start_soon(self.repair.run, self._repair)
+            nursery.start_soon(self.challenge.run, self._challenge)
+            nursery.start_soon(self.admit.run, self._admit)
+            await self._take_up(unfinished)
+            await self._select_all()
+            while self.run.in_flight:
+                await self.run.changed.wait()
+            nursery.cancel_scope.cancel()
+
+    async def _take_up(self, unfinished: Sequence[Proposal]) -> None:
+        run = self.run
         for proposal in unfinished:
-            await tokens.acquire()
+            while run.in_flight >= self.room:
+                await run.changed.wait()
             if run.stopping is None and run.hold(proposal.number, run.first_look):
-                run.in_flight += 1
-                await (selected if proposal.outcome is None else made).send(proposal)
+                self._begin(proposal, self.propose if proposal.outcome is None else self.evaluate)
+
+    async def _select_all(self) -> None:
+        run = self.run
+        while run.stopping is None:
+            if run.paused or run.in_flight >= self.room:
+                await run.changed.wait()
+            elif run.submitted and run.hold(run.submitted[0].number, run.first_look):
+                self._begin(run.submitted.popleft(), self.propose)
+            elif reason := _ending(run):
+                run.stop(reason)
+            elif proposal := _afford(run):
+                if run.operators[proposal.operator].needs != "nothing":
+                    await run.record(proposal)
+                    reach("select.recorded")
+                self._begin(proposal, self.propose)
+            elif run.in_flight or _waits_for_people(run):
+                await run.changed.wait()
             else:
-                tokens.release()
-        while True:
-            await tokens.acquire()
-            following = await _next(run)
-            if following is None:
-                return
-            run.in_flight += 1
-            await selected.send(following)
+                run.stop(_why_nothing_fits(run))
 
+    async def _propose(self, selected: Proposal) -> None:
+        run = self.run
+        try:
+            proposal = await propose(run, selected)
+        except BudgetSpent as reason:
+            run.stop(str(reason))
+            proposal = None
+        except ModelError as error:
+            proposal = await _lose_operator(run, selected, error)
+        if proposal is None:
+            run.budget.spend(proposals=-1)
+            self._drop(selected)
+            return
+        self.overtaken.append(proposal.stale in LEFT_BEHIND)
+        self.evaluate.put(proposal)
 
-async def _next(run: Run) -> Proposal | None:
-    """The next proposal, with its place in the budget; None when there will be none."""
-    while run.stopping is None:
-        if run.paused:
-            await run.changed.wait()
-        elif run.submitted and run.hold(run.submitted[0].number, run.first_look):
-            return run.submitted.popleft()
-        elif reason := _ending(run):
-            run.stop(reason)
-        elif proposal := _afford(run):
-            if run.operators[proposal.operator].needs != "nothing":
-                await run.record(proposal)
-                reach("select.recorded")
-            return proposal
-        elif run.in_flight or _waits_for_people(run):
-            await run.changed.wait()
-        else:
-            run.stop(_why_nothing_fits(run))
-    return None
+    async def _evaluate(self, made: Proposal) -> None:
+        with self._or_left(made):
+            proposal = noted(self.run, await evaluate(self.run, made))
+            if due(self.run, proposal):
+                self.repair.put(proposal)
+            else:
+                self._judged(proposal)
+
+    async def _repair(self, proposal: Proposal) -> None:
+        with self._or_left(proposal):
+            self._judged(await repair(self.run, proposal))
+
+    def _judged(self, proposal: Proposal) -> None:
+        (self.challenge if challenges(self.run, proposal) else self.admit).put(proposal)
+
+    async def _challenge(self, proposal: Proposal) -> None:
+        with self._or_left(proposal):
+            await challenge(self.run, proposal)
+            self.admit.put(proposal)
+
+    async def _admit(self, proposal: Proposal) -> None:
+        await admit(self.run, proposal)
+        self._drop(proposal)
+
+    @contextmanager
+    def _or_left(self, proposal: Proposal) -> Iterator[None]:
+        """Leave a proposal as the journal has it, for a later run, where no evaluation may begin any more."""
+        try:
+            yield
+        except Closed:
+            self._drop(proposal)
+
+    def _begin(self, proposal: Proposal, stage: Workers) -> None:
+        self.run.in_flight += 1
+        stage.put(proposal)
+
+    def _drop(self, proposal: Proposal) -> None:
+        self.run.let_go(proposal.number)
+        self.run.in_flight -= 1
+        self.run.wake()
 
 
 def _ending(run: Run) -> str | None:
@@ -151,23 +223,6 @@ def _why_nothing_fits(run: Run) -> str:
     return f"the budget of {run.budget.limits['evaluations']:g} evaluations is used up{rest}"
 
 
-async def _propose_all(run: Run, tokens: trio.Semaphore, proposals: Receive, made: Send) -> None:
-    async with proposals, made:
-        async for selected in proposals:
-            try:
-                proposal = await propose(run, selected)
-            except BudgetSpent as reason:
-                run.stop(str(reason))
-                proposal = None
-            except ModelError as error:
-                proposal = await _lose_operator(run, selected, error)
-            if proposal is None:
-                run.budget.spend(proposals=-1)
-                _drop(run, tokens, selected)
-            else:
-                await made.send(proposal)
-
-
 async def _lose_operator(run: Run, selected: Proposal, error: ModelError) -> Proposal:
     """No model answers: go on with the operators that need none, or end as a failure."""
     run.operators.pop(selected.operator, None)
@@ -178,57 +233,3 @@ async def _lose_operator(run: Run, selected: Proposal, error: ModelError) -> Pro
     lost = failed(selected, str(error))
     await run.record(lost)
     return lost
-
-
-async def _evaluate_all(
-    run: Run, tokens: trio.Semaphore, proposals: Receive, aged: Send, risen: Send, closed: Send
-) -> None:
-    async with proposals, aged, risen, closed:
-        async for made in proposals:
-            with _or_left(run, tokens, made):
-                proposal = noted(run, await evaluate(run, made))
-                if due(run, proposal):
-                    await aged.send(proposal)
-                else:
-                    await (risen if challenges(run, proposal) else closed).send(proposal)
-
-
-async def _repair_all(
-    run: Run, tokens: trio.Semaphore, proposals: Receive, risen: Send, closed: Send
-) -> None:
-    async with proposals, risen, closed:
-        async for proposal in proposals:
-            with _or_left(run, tokens, proposal):
-                repaired = await repair(run, proposal)
-                await (risen if challenges(run, repaired) else closed).send(repaired)
-
-
-async def _challenge_all(run: Run, tokens: trio.Semaphore, proposals: Receive, closed: Send) -> None:
-    async with proposals, closed:
-        async for proposal in proposals:
-            with _or_left(run, tokens, proposal):
-                await challenge(run, proposal)
-                await closed.send(proposal)
-
-
-async def _admit_all(run: Run, tokens: trio.Semaphore, proposals: Receive) -> None:
-    async with proposals:
-        async for proposal in proposals:
-            await admit(run, proposal)
-            _drop(run, tokens, proposal)
-
-
-@contextmanager
-def _or_left(run: Run, tokens: trio.Semaphore, proposal: Proposal) -> Iterator[None]:
-    """Leave a proposal as the journal has it, for a later run, where no evaluation may begin any more."""
-    try:
-        yield
-    except Closed:
-        _drop(run, tokens, proposal)
-
-
-def _drop(run: Run, tokens: trio.Semaphore, proposal: Proposal) -> None:
-    run.let_go(proposal.number)
-    run.in_flight -= 1
-    tokens.release()
-    run.wake()

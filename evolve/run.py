@@ -21,6 +21,7 @@ from evolve.choice import Choice
 from evolve.config import Config
 from evolve.evaluating import Errand, evaluated
 from evolve.models.ledger import Ledger
+from evolve.models.traffic import Traffic
 from evolve.operators.base import Operator, Repairer, Source
 from evolve.operators.manual import Manual
 from evolve.parts import Pace
@@ -29,6 +30,7 @@ from evolve.population import Population
 from evolve.staleness import successor
 from evolve.summary import NAME as SUMMARY
 from evolve.waiting import outcome
+from evolve.workers import Workers
 
 Rule = Literal["strict", "evalue"]
 NOISY_DEPTH = 4
@@ -52,7 +54,9 @@ class Run:
         gated: Evaluations that gates have had so far.
         refused: Candidates about which a challenge has been decided.
         paused: Whether nothing new is proposed until somebody says so.
-        queues: What waits in front of each stage, by its name.
+        stages: The workers of each stage, in the order in which proposals pass.
+        measured: Told of each evaluation when it has ended.
+        traffic: Requests to models, where there are any.
         manual: The operator for proposals from outside.
         submitted: Proposals from outside that nobody has taken up yet.
         evaluator: Version of the evaluator that judges now.
@@ -91,7 +95,9 @@ class Run:
     gating: bool = False
     gated: int = 0
     refused: set[str] = field(default_factory=set)
-    queues: dict[str, trio.MemoryReceiveChannel[Proposal]] = field(default_factory=dict)
+    stages: tuple[Workers, ...] = ()
+    measured: Callable[[Evaluation], None] = lambda evaluation: None
+    traffic: Traffic | None = None
     changed: trio.Event = field(default_factory=trio.Event)
     repairer: Repairer | None = None
     manual: Manual = field(default_factory=Manual)

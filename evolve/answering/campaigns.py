@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from evolve.answers import (
     Limit,
     Ranked,
     Run,
+    Stage,
     Staleness,
     State,
     Status,
@@ -49,6 +51,12 @@ def limits(reader: Reader, spent: dict[str, float]) -> dict[str, Limit]:
         for name, limit in known.items()
         if limit is not None
     }
+
+
+def stages(gauges: Mapping[str, Any], pid: int | None) -> dict[str, Stage]:
+    """The stages of a run as its orchestrator last saw them; empty where none lives."""
+    shown = gauges.get("stages", {}) if pid is not None else {}
+    return {name: Stage(**stage) for name, stage in shown.items()}
 
 
 def _reason(reader: Reader, now: State) -> str | None:
@@ -100,6 +108,7 @@ def _status(reader: Reader, home: Path, pid: int | None) -> Status:
         baseline_score=reader.score(base) if base else None,
         budget=limits(reader, spent),
         in_flight=len(waiting),
+        stages=stages(reader.setting("gauges") or {}, pid),
         objective=reader.setting("objective", "score"),
         direction=reader.setting("direction", "maximize"),
         base=base,

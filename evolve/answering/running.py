@@ -9,8 +9,8 @@ from pathlib import Path
 
 from archives.reader import Reader
 from archives.records import Evaluation, Event
-from evolve.answering.campaigns import limits, spent_so_far, state
-from evolve.answers import Happening, Limit, Logs, Spending, State
+from evolve.answering.campaigns import limits, spent_so_far, stages, state
+from evolve.answers import Happening, Limit, Logs, Spending, Stage, State
 
 FAILURES = 5
 """Failed evaluations that a glance shows."""
@@ -65,7 +65,7 @@ class Glance:
     evaluations: int
     in_flight: int
     budget: Mapping[str, Limit]
-    stages: Mapping[str, Mapping[str, int]]
+    stages: Mapping[str, Stage]
     curve: tuple[tuple[int, float], ...]
     failures: tuple[Evaluation, ...]
 
@@ -111,7 +111,7 @@ class Watching:
                 evaluations=counts.counted,
                 in_flight=gauges.get("in_flight", 0) if pid is not None else 0,
                 budget=limits(reader, spent),
-                stages=gauges.get("stages", {}) if pid is not None else {},
+                stages=stages(gauges, pid),
                 curve=self._take_curve(),
                 failures=tuple(self._failures),
             )

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         Fate,
         Limit,
         Run,
+        Stage,
         Staleness,
         Status,
     )
@@ -85,6 +86,7 @@ __all__ = [
     "SandboxFacts",
     "Show",
     "Spending",
+    "Stage",
     "Staleness",
     "Started",
     "State",

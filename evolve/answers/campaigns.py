@@ -49,6 +49,19 @@ class Staleness(Part):
     """By what was done: accepted, dropped, updated, conflicting (could not be merged), repaired."""
 
 
+class Stage(Part):
+    """A stage of the pipeline at this moment."""
+
+    waiting: int
+    """Proposals that nobody there works on yet."""
+    busy: int
+    """Proposals that are worked on."""
+    width: int
+    """Proposals that may be worked on at a time."""
+    bound: str = ""
+    """Why not more at a time, in a few words; empty where the number is fixed."""
+
+
 class Status(Answer):
     """`evolve status`: where the campaign stands."""
 
@@ -86,6 +99,8 @@ class Status(Answer):
     """Limits by name: proposals, evaluations, wall (seconds), tokens, usd."""
     in_flight: int
     """Proposals whose outcome is not known yet."""
+    stages: dict[str, Stage]
+    """What waits and is worked on in a living run, by stage."""
     objective: str
     """Name of what is improved."""
     direction: Direction

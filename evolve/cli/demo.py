@@ -61,7 +61,7 @@ def _campaign(folder: Path, seed: int | None) -> Campaign:
 def _compare(campaign: Campaign, folder: Path) -> None:
     from evolve import answering
     from evolve.demo import REFERENCE, random_restarts
-    from evolve.engine import processors
+    from evolve.pacing import processors
     from evolve.views import families
     from evolve.views.words import console
 

@@ -43,6 +43,7 @@ from evolve.models.recording import Recording
 from evolve.models.secrets import Guard
 from evolve.models.spec import KEYS, ModelSpec, address, missing_key
 from evolve.models.tokens import estimate
+from evolve.models.traffic import Traffic
 from evolve.randomness import rng
 
 ATTEMPTS = 8
@@ -98,7 +99,7 @@ class Gateway:
         if not any(spec.weight > 0 for spec in pool):
             raise ConfigError("[models] pool: at least one model needs a weight above 0")
         self.pool = tuple(pool)
-        self.in_flight = 0
+        self.traffic = Traffic()
         self.limited = 0
         self._seed = seed
         self._env = env
@@ -110,6 +111,11 @@ class Gateway:
         self._bridge = Bridge()
         self._direct = DirectClient()
         self._hosted = HostedClient()
+
+    @property
+    def in_flight(self) -> int:
+        """Requests under way."""
+        return self.traffic.under_way
 
     async def __aenter__(self) -> Self:
         return self
@@ -180,7 +186,8 @@ class Gateway:
             member = self._choose(question, calls, model)
             began = member.breaker.begin()
             try:
-                call = await self._attempt(member, question, prompt)
+                async with self.traffic.room():
+                    call = await self._attempt(member, question, prompt)
             except _Failed as failure:
                 fault, prompt = failure.fault, None
                 calls.append(failure.call)
@@ -222,9 +229,9 @@ class Gateway:
         )
         call = await self._ledger.begin(_dearest(member, question), prompt)
         start = time.monotonic()
-        self.in_flight += 1
         try:
-            answer = await self._ask(member, question, settings)
+            async with self.traffic.request():
+                answer = await self._ask(member, question, settings)
         except Fault as fault:
             call = failed(call, member, fault, time.monotonic() - start)
             await self._ledger.end(call)
@@ -235,8 +242,6 @@ class Gateway:
         except BaseException:
             self._ledger.lose(replace(call, seconds=time.monotonic() - start), "cancelled")
             raise
-        finally:
-            self.in_flight -= 1
         call = _answered(call, member, question, answer, time.monotonic() - start)
         member.tokens.correct(expected, call.prompt_tokens + call.completion_tokens)
         member.heard(question.estimate, answer.prompt_tokens, call.completion_tokens)

@@ -68,6 +68,9 @@ def status(console: Console, answer: Status) -> None:
     table.add_row("champions", f"{answer.promotions} promoted")
     table.add_row("archive", f"{answer.elites} elites, {answer.coverage:.0%} of the cells")
     table.add_row("in flight", f"{answer.in_flight} ({answer.stale} stale)")
+    for name, stage in answer.stages.items():
+        if stage.bound:
+            table.add_row(f"width: {name}", f"{stage.width} ({stage.bound})")
     _staleness(table, answer.staleness)
     for name, limit in answer.budget.items():
         spell = seconds if name == "wall" else number

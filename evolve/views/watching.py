@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from evolve.answering.running import Glance
-from evolve.answers import Happening, Limit, Spending
+from evolve.answers import Happening, Limit, Spending, Stage
 from evolve.views.terminal import STATE_STYLES, facts
 from evolve.views.words import NOTHING, clean, line, number, seconds, short
 
@@ -58,14 +58,13 @@ def _share(budget: Mapping[str, Limit], name: str, value: int) -> str:
     return f"{value}/{budget[name].limit:g}" if name in budget else str(value)
 
 
-def _busy(stages: Mapping[str, Mapping[str, int]]) -> str:
-    words = [f"{name} {stage['busy']}+{stage['waiting']}" for name, stage in stages.items() if any_in(stage)]
+def _busy(stages: Mapping[str, Stage]) -> str:
+    words = [
+        f"{name} {stage.busy}+{stage.waiting}"
+        for name, stage in stages.items()
+        if stage.busy or stage.waiting
+    ]
     return f" ({', '.join(words)})" if words else ""
-
-
-def any_in(stage: Mapping[str, int]) -> bool:
-    """Whether a stage has anything to do."""
-    return bool(stage["busy"] or stage["waiting"])
 
 
 def panel(glance: Glance, unicode: bool = True) -> Group:
@@ -89,14 +88,15 @@ def panel(glance: Glance, unicode: bool = True) -> Group:
     return Group(head, table, *_stages(glance.stages), *_failures(glance))
 
 
-def _stages(stages: Mapping[str, Mapping[str, int]]) -> list[Table]:
+def _stages(stages: Mapping[str, Stage]) -> list[Table]:
     if not stages:
         return []
     table = Table(box=None, pad_edge=False, padding=(0, 2))
-    for name in ("stage", "busy", "workers", "waiting"):
-        table.add_column(name, header_style="dim", justify="left" if name == "stage" else "right")
+    for name in ("stage", "busy", "workers", "waiting", "bound by"):
+        words = name in ("stage", "bound by")
+        table.add_column(name, header_style="dim", justify="left" if words else "right")
     for name, stage in stages.items():
-        table.add_row(name, str(stage["busy"]), str(stage["width"]), str(stage["waiting"]))
+        table.add_row(name, str(stage.busy), str(stage.width), str(stage.waiting), stage.bound)
     return [table]
 
 

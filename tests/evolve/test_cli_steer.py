@@ -163,7 +163,7 @@ def test_watch_without_a_terminal_is_one_line_for_a_campaign_that_rests(
 
 
 def test_the_panel_shows_stages_curve_and_failures_and_obeys_no_text(tmp_path: Path) -> None:
-    stages = {"evaluate": {"waiting": 3, "busy": 2, "width": 4}}
+    stages = {"evaluate": {"waiting": 3, "busy": 2, "width": 4, "bound": "they mostly wait"}}
     made = handmade(
         tmp_path, state="running", gauges={"in_flight": 5, "wall": 9.0, "stages": stages}, reason=""
     )
@@ -181,7 +181,10 @@ def test_the_panel_shows_stages_curve_and_failures_and_obeys_no_text(tmp_path: P
     with console.capture() as capture:
         console.print(panel(glance))
     shown = capture.get()
-    assert all(words in shown for words in ("toy", "running", "4711", "[red]boom[/red]\\x1b[2J", "evaluate"))
+    assert all(
+        words in shown
+        for words in ("toy", "running", "4711", "[red]boom[/red]\\x1b[2J", "evaluate", "mostly")
+    )
     assert "in flight 5 (evaluate 2+3)" in plain(glance)
     assert (glance.baseline, glance.best) == (1.0, 2.0)
     assert [one.reason for one in later.failures] == ["[red]boom[/red]\x1b[2J", "late"]
