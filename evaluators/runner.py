@@ -296,7 +296,8 @@ class Runner:
     def _what_to_run(self) -> dict[str, Any]:
         if self._spec.function is not None:
             file, name = self._spec.function_parts()
-            return {"kind": "function", "file": file, "name": name}
+            foreign = self._spec.foreign and self._spec.foreign.settings()
+            return {"kind": "function", "file": file, "name": name, "foreign": foreign}
         argv = command_line(self._spec.command or "")
         vouch = argv[0] in ("python", "python3")
         if vouch:

@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from archives.errors import ConfigError
+from evaluators.foreign import Foreign
 
 Warm = bool | Literal["auto"]
 SandboxMode = Literal["auto", "strict", "none"]
@@ -42,6 +43,7 @@ class EvaluatorSpec:
         root: Root of the user's repository; `data` is relative to it.
         command: Command line, run in the checkout. Either this or `function`.
         function: "file.py:name", called as `name(candidate_dir, request)`.
+        foreign: What is called instead, where `function` is an evaluator of another system.
         objective: "score" or the name of a metric.
         timeout: Seconds one evaluation may take.
         python: The user's interpreter; None takes the `python` on PATH.
@@ -82,6 +84,7 @@ class EvaluatorSpec:
     show: tuple[Path, ...] = ()
     provided: tuple[Provided, ...] = ()
     origin: Callable[[str], Origin] | None = None
+    foreign: Foreign | None = None
 
     def __post_init__(self) -> None:
         if (self.command is None) == (self.function is None):

@@ -104,13 +104,72 @@ class StageTable(Table):
         return self
 
 
+class OpenEvolveTable(Table):
+    """How OpenEvolve was told to call its evaluator; with `contract = "openevolve"`."""
+
+    program: str | None = None
+    """File handed to `evaluate(program_path)`. Default: the one that `artifact.include` names."""
+    cascade: bool = True
+    """Run `evaluate_stage1`, 2 and 3 instead of `evaluate` where the evaluator has them."""
+    thresholds: list[float] = Field(default=[0.5, 0.75, 0.9], min_length=1)
+    """What the metrics must reach before stage 2, and before stage 3."""
+    stage_timeout: Seconds | None = None
+    """Time limit of one stage, OpenEvolve's `evaluator.timeout`. Default: only that of the evaluation."""
+    retries: int = Field(default=3, ge=0, le=20)
+    """How often an `evaluate` that raised is called again; only where `cascade` is off, as there."""
+    features: list[str] = ["complexity", "diversity"]
+    """Metrics that are measures and no part of the score; OpenEvolve's `feature_dimensions`."""
+    arguments: dict[str, Any] = {}
+    """Further arguments of `evaluate`; OpenEvolve's `evaluator_args`."""
+
+
+class ShinkaTable(Table):
+    """How ShinkaEvolve was told to call its evaluator; with `contract = "shinka"`."""
+
+    program: str | None = None
+    """File handed over as `--program_path`. Default: the one that `artifact.include` names."""
+    arguments: dict[str, str | int | float | bool] = {}
+    """Further arguments of the command line, `--key value`; ShinkaEvolve's `extra_cmd_args`."""
+
+
+class GepaTable(Table):
+    """How GEPA was told to call its evaluator; with `contract = "gepa"`."""
+
+    program: str | None = None
+    """File that holds the candidate where it is one text. Default: the one that `artifact.include` names."""
+    components: dict[str, str] = {}
+    """Where the candidate is a dict of texts: their names, and the file that holds each."""
+    dataset: str | None = None
+    """Examples to judge as cases called "0", "1", …: "data.py:valset", or a JSON or JSON Lines file."""
+    batch: str | None = None
+    """Name of the function that takes all pairs at once; GEPA's `batch_evaluator`."""
+    capture_stdio: bool = False
+    """Whether what the evaluator prints becomes side information."""
+    raise_on_exception: bool = True
+    """Whether an exception fails the candidate; with false it counts as 0, as in GEPA."""
+
+    @model_validator(mode="after")
+    def _one_candidate(self) -> GepaTable:
+        if self.program is not None and self.components:
+            raise ValueError("give program or components, and not both")
+        return self
+
+
 class EvaluatorTable(Table):
-    """Who judges. Exactly one of `command` and `function`."""
+    """Who judges. Exactly one of `command`, `function` and `contract`."""
 
     command: str | None = None
     """Command run in a clean checkout of the candidate, such as "python evaluate.py"."""
     function: str | None = Field(default=None, pattern=r"^[^:]+\.py:[A-Za-z_][A-Za-z0-9_]*$")
     """Python function, such as "evaluate.py:evaluate", called with the checkout's folder and the request."""
+    contract: Literal["openevolve", "shinka", "gepa"] | None = None
+    """Whose contract the evaluator at `path` keeps, if it was written for another system."""
+    path: str | None = Field(default=None, pattern=r"^[^:]+\.py(:[A-Za-z_][A-Za-z0-9_]*)?$")
+    """File of an evaluator of another system, such as "evaluator.py"; for GEPA with its function, such as
+    "evaluate.py:evaluate". Default: the name that is usual there."""
+    openevolve: OpenEvolveTable = OpenEvolveTable()
+    shinka: ShinkaTable = ShinkaTable()
+    gepa: GepaTable = GepaTable()
     objective: str = "score"
     """Number to improve: "score" or the name of a metric."""
     direction: Literal["maximize", "minimize"] = "maximize"
@@ -159,10 +218,16 @@ class EvaluatorTable(Table):
 
     @model_validator(mode="after")
     def _one_form(self) -> EvaluatorTable:
-        if (self.command is None) == (self.function is None):
+        if sum(form is not None for form in (self.command, self.function, self.contract)) != 1:
             raise ValueError(
-                'give exactly one of command = "python evaluate.py" and function = "evaluate.py:evaluate"'
+                'give exactly one of command = "python evaluate.py", function = "evaluate.py:evaluate" and '
+                'contract = "openevolve"'
             )
+        if self.path is not None and self.contract is None:
+            raise ValueError("path is for evaluators of other systems; give their contract too")
+        for name in ("openevolve", "shinka", "gepa"):
+            if name in self.model_fields_set and self.contract != name:
+                raise ValueError(f'the table {name} needs contract = "{name}"')
         return self
 
     @model_validator(mode="after")

@@ -14,6 +14,7 @@ from evaluators.preparation import fingerprint, run_setup
 from evaluators.spec import EvaluatorSpec, Provided
 from evolve.bench import Bench
 from evolve.campaign import Campaign
+from evolve.foreign import entry_point, foreign
 from evolve.globs import matcher
 from evolve.territory import origin
 from evolve.workshop import Workshop
@@ -28,7 +29,7 @@ def evaluator_spec(campaign: Campaign) -> EvaluatorSpec:
     return EvaluatorSpec(
         root=campaign.folder,
         command=table.command,
-        function=table.function,
+        function=table.function or entry_point(table),
         objective=table.objective,
         timeout=table.timeout,
         python=None if table.python is None else campaign.folder / table.python,
@@ -43,6 +44,7 @@ def evaluator_spec(campaign: Campaign) -> EvaluatorSpec:
         setup=table.setup,
         hide=(campaign.home,),
         origin=origin(campaign.config, paths, campaign.prefix),
+        foreign=foreign(campaign.config),
     )
 
 

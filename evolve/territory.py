@@ -9,13 +9,17 @@ from pathlib import Path
 from archives.errors import ConfigError
 from evaluators.spec import Origin
 from evolve.config import FILE_NAME, Config
+from evolve.foreign import files as foreign_files
+from evolve.foreign import foreign
 from evolve.globs import matcher
 
 
 def evaluator_files(config: Config, paths: Iterable[str], prefix: str = "") -> tuple[str, ...]:
     """Files of the repository that the evaluator's command or function names."""
     known = set(paths)
-    if config.evaluator.function is not None:
+    if config.evaluator.contract is not None:
+        words = foreign_files(config)
+    elif config.evaluator.function is not None:
         words = [config.evaluator.function.rsplit(":", 1)[0]]
     else:
         try:
@@ -93,6 +97,10 @@ def survey(config: Config, paths: list[str], prefix: str, folder: Path, base: st
 
 def _not_in_base(config: Config, paths: list[str], prefix: str, folder: Path) -> list[str]:
     known = set(paths)
+    if config.evaluator.contract is not None:
+        return [
+            name for name in (*foreign_files(config), *_handed_over(config)) if prefix + name not in known
+        ]
     if config.evaluator.function is not None:
         name = config.evaluator.function.rsplit(":", 1)[0]
         return [] if prefix + name in known else [name]
@@ -109,3 +117,11 @@ def _not_in_base(config: Config, paths: list[str], prefix: str, folder: Path) ->
         for w in scripts
         if not w.startswith("/") and prefix + w not in known and not data(w) and (folder / w).is_file()
     ]
+
+
+def _handed_over(config: Config) -> list[str]:
+    """Files of a candidate that an evaluator of another system is called with."""
+    called = foreign(config)
+    return (
+        [] if called is None else [*called.components.values(), *([called.program] if called.program else [])]
+    )

@@ -10,13 +10,13 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-import random
 import sys
 import traceback
 import types
 from typing import Any, Callable, Mapping
 
-from . import integrity
+from . import channel as way
+from . import integrity, starting
 
 _dumps = json.dumps
 EXIT_COULD_NOT_JUDGE = 75
@@ -30,9 +30,11 @@ def answer(
     code = 1
     watch = integrity.Watch(config["checkout"], os.environ.get("EVOLVE_RESULT"))
     watch.begin()
-    loaded = _Loaded()
+    channel = way.Channel(
+        pipe, watch, lambda reply: _write_all(pipe, (word + _dumps(reply)).encode("utf-8", "surrogatepass"))
+    )
     try:
-        reply = _call(config, request, watch, loaded)
+        reply = _call(config, request, channel)
         code = 0
     except SystemExit as left:
         if left.code == EXIT_COULD_NOT_JUDGE:
@@ -40,6 +42,8 @@ def answer(
         else:
             fault = f"the function called exit({left.code!r}) before it returned"
             reply = {"fault": fault, "left_in": watch.raised(left)}
+    except way.Failed as error:
+        reply = {"fault": str(error)}
     except BaseException as error:  # whatever the user's code raises is an answer too
         traceback.print_exception(type(error), error, _without_us(error.__traceback__))
         reply = {"fault": _headline(error)}
@@ -52,24 +56,17 @@ def answer(
             stream.flush()
         except (OSError, ValueError, AttributeError):
             pass  # closed or replaced by the candidate; the answer does not depend on it
-    reply["tampering"] = watch.findings(loaded.code, loaded.namespace)
-    reply["files"] = watch.files()
-    _write_all(pipe, (word + _dumps(reply)).encode("utf-8", "surrogatepass"))
+    channel.send(reply)
     return code
 
 
-class _Loaded:
-    """What has been loaded of the evaluator so far."""
+def _call(config: Mapping[str, Any], request: Mapping[str, Any], channel: way.Channel) -> dict[str, Any]:
+    if config.get("foreign"):
+        from . import foreign  # loaded when the server started, for nothing can be read from behind the walls
 
-    code: types.CodeType | None = None
-    namespace: dict[str, Any] = {}  # noqa: RUF012  (replaced, never written to)
-
-
-def _call(
-    config: Mapping[str, Any], request: Mapping[str, Any], watch: integrity.Watch, loaded: _Loaded
-) -> dict[str, Any]:
-    function = _load(config, watch, loaded)
-    value = function(config["work"], dict(request))
+        value = foreign.evaluate(config, dict(request), channel)
+    else:
+        value = _load(config, channel)(config["work"], dict(request))
     if hasattr(value, "__await__"):
         import asyncio
 
@@ -84,35 +81,16 @@ async def _await(value: Any) -> Any:
     return await value
 
 
-def _load(config: Mapping[str, Any], watch: integrity.Watch, loaded: _Loaded) -> Callable[..., Any]:
+def _load(config: Mapping[str, Any], channel: way.Channel) -> Callable[..., Any]:
     path = os.path.join(config["work"], config["file"])
     name = os.path.splitext(os.path.basename(path))[0]
-    sys.path[:0] = [os.path.dirname(path), *config["follow"].values()]
-    sys.path.append(config["supplied"])
-    sys.argv = [path]
-    sys.dont_write_bytecode = True
-    sys.modules["__main__"] = types.ModuleType("__main__")
-    _reseed()
+    starting.prepare(config, path)
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None or not os.path.isfile(path):
         raise FileNotFoundError(f"{config['file']} is not in the checkout")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    loaded.namespace = vars(module)
-    get_code = getattr(spec.loader, "get_code", None)
-    loaded.code = get_code(name) if get_code else None
-    spec.loader.exec_module(module)
-    watch.remember(module)
+    module = starting.load(spec, spec.loader, channel)
     found: Callable[..., Any] = getattr(module, config["name"])
     return found
-
-
-def _reseed() -> None:
-    """Seed afresh: libraries kept warm would draw the same unseeded numbers in each evaluation."""
-    random.seed()
-    numpy_random = sys.modules.get("numpy.random")
-    if numpy_random is not None:
-        numpy_random.seed()
 
 
 def _plain(value: Any) -> Any:

@@ -38,6 +38,7 @@ class Watch:
 
     Attributes:
         executed: Python files that this process has run, in order.
+        copies: Files elsewhere that are copies of files of the checkout, and whose.
         wrote_result: Whether this process has opened the result file to write to it.
     """
 
@@ -48,6 +49,7 @@ class Watch:
         self._before: list[tuple[types.ModuleType, str, Any, Any]] = []
         self._found: list[Finding] = []
         self.executed: dict[str, None] = {}
+        self.copies: dict[str, str] = {}
         self.wrote_result = False
 
     def begin(self) -> None:
@@ -66,7 +68,7 @@ class Watch:
         """Return the innermost file of the checkout in a stack."""
         while frame is not None:
             if self._inside(frame.f_code.co_filename):
-                return frame.f_code.co_filename
+                return self._original(frame.f_code.co_filename)
             frame = frame.f_back
         return None
 
@@ -75,7 +77,7 @@ class Watch:
         found, trace = None, error.__traceback__
         while trace is not None:
             path = trace.tb_frame.f_code.co_filename
-            found = path if self._inside(path) else found
+            found = self._original(path) if self._inside(path) else found
             trace = trace.tb_next
         return found
 
@@ -87,12 +89,13 @@ class Watch:
             namespace: What that file's names stand for now.
         """
         found = [*self._found, *self._replaced(), *self._overwritten(main, namespace), *self._shadowing()]
+        found = [{**one, "file": self._original(one["file"])} for one in found]
         unique = {(one["what"], one["file"]): one for one in found}
         return list(unique.values())[:_MOST]
 
     def files(self) -> list[str]:
         """Return the files of the checkout that this process has run."""
-        return [path for path in self.executed if self._inside(path)]
+        return [self._original(path) or path for path in self.executed if self._inside(path)]
 
     def _hear(self, event: str, args: tuple[Any, ...]) -> None:
         if event == "exec":
@@ -114,7 +117,14 @@ class Watch:
             self._found.append({"what": "the result file was written", "file": path})
 
     def _inside(self, path: str) -> bool:
-        return os.path.isabs(path) and os.path.realpath(path).startswith(self._checkout + os.sep)
+        return (
+            path in self.copies
+            or os.path.isabs(path)
+            and os.path.realpath(path).startswith(self._checkout + os.sep)
+        )
+
+    def _original(self, path: str | None) -> str | None:
+        return self.copies.get(path, path) if path else path
 
     def _replaced(self) -> Iterator[Finding]:
         for module, name, value, code in self._before:

@@ -68,6 +68,8 @@ class Server:
 
     def _prepare(self) -> None:
         config = self._config
+        if config.get("foreign"):
+            from . import foreign  # noqa: F401  # its files are out of sight behind the walls
         opened = None
         if self._walled:
             own = walls.Walls(config)

@@ -1,0 +1,2 @@
+def evaluate(candidate):
+    return len(candidate.split()) / 10

@@ -1,0 +1,2 @@
+def evaluate(candidate):
+    return 0.25, None

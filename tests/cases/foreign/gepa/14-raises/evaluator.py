@@ -1,0 +1,2 @@
+def evaluate(candidate):
+    raise ZeroDivisionError("no words")

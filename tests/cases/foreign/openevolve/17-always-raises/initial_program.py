@@ -1,0 +1,1 @@
+raise ArithmeticError('at import')

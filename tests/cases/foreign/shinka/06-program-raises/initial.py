@@ -1,0 +1,2 @@
+def run(seed):
+    raise KeyError('gone')

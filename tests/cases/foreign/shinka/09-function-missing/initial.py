@@ -1,0 +1,2 @@
+def other(seed):
+    return 1

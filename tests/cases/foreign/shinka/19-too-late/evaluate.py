@@ -1,0 +1,16 @@
+import argparse
+import json
+import os
+
+
+def arguments(*more):
+    parser = argparse.ArgumentParser()
+    for name in ("program_path", "results_dir", *more):
+        parser.add_argument("--" + name)
+    return parser.parse_args()
+
+
+import time
+
+if __name__ == "__main__":
+    time.sleep(30)
