@@ -119,8 +119,8 @@ class Watch:
     def _inside(self, path: str) -> bool:
         return (
             path in self.copies
-            or os.path.isabs(path)
-            and os.path.realpath(path).startswith(self._checkout + os.sep)
+            or (os.path.isabs(path)
+            and os.path.realpath(path).startswith(self._checkout + os.sep))
         )
 
     def _original(self, path: str | None) -> str | None:
