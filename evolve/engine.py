@@ -172,10 +172,9 @@ async def _assembled(
             budget = Budget(facts["budget"], _spent(reader, facts))
             ledger = Ledger(budget, journal, reader.counts().last_call + 1)
             mending = config.search.staleness == "repair" and can_ask(config)
-            tools = None
+            tools = models = None
             if asks(names, config) or mending or "agent" in names:
                 shown = [path for path in paths if source.editable(path)]
-                models = None
                 if asks(names, config) or mending:
                     models = await stack.enter_async_context(gateway(campaign, ledger, reader, shown))
                 shop = agents_workshop(campaign) if "agent" in names else None
