@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+import signal
 import subprocess
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from archives.errors import EvaluatorError
@@ -15,10 +18,15 @@ from evaluators.text import one_line, plain
 
 _SETUP_SECONDS = 3600.0
 _CHUNK = 1 << 20
+_CHECK_EVERY = 0.2
 
 
-def run_setup(spec: EvaluatorSpec, folder: Path) -> tuple[Provided, ...]:
+def run_setup(
+    spec: EvaluatorSpec, folder: Path, check: Callable[[], object] = lambda: None
+) -> tuple[Provided, ...]:
     """Run the set-up command in `folder`, a checkout of the base that is kept, and return what it made.
+
+    `check` is called several times a second while it runs; what it raises ends the command.
 
     The command is the user's own and runs like theirs, outside the walls and with their home. What it made
     appears read-only in every checkout if the result is passed on as `provided` (`dataclasses.replace`).
@@ -34,22 +42,42 @@ def run_setup(spec: EvaluatorSpec, folder: Path) -> tuple[Provided, ...]:
     surroundings |= {name: os.environ[name] for name in ("HOME",) if name in os.environ}
     surroundings["TMPDIR"] = os.environ.get("TMPDIR", "/tmp")
     try:
-        done = subprocess.run(
-            command_line(spec.setup),
-            cwd=folder,
-            env=surroundings,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_SETUP_SECONDS,
-            check=False,
-        )
+        code, out, err = _carried_out(spec.setup, folder, surroundings, check)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise EvaluatorError(f'evaluator.setup = "{spec.setup}": {one_line(str(error))}') from None
-    if done.returncode != 0:
-        said = plain(done.stderr[-4096:] or done.stdout[-4096:]).strip().splitlines() or [""]
-        why = f"exit {done.returncode}: {said[-1]}"
+    if code != 0:
+        said = plain(err[-4096:] or out[-4096:]).strip().splitlines() or [""]
+        why = f"exit {code}: {said[-1]}"
         raise EvaluatorError(f'evaluator.setup = "{spec.setup}" failed with {one_line(why)}')
     return tuple(Provided(path, folder / path) for path in _topmost(set(_paths(folder)) - before))
+
+
+def _carried_out(
+    command: str, folder: Path, surroundings: Mapping[str, str], check: Callable[[], object]
+) -> tuple[int, bytes, bytes]:
+    """Exit code, output and errors of a command; its process group ends with it."""
+    deadline = time.monotonic() + _SETUP_SECONDS
+    with subprocess.Popen(
+        command_line(command),
+        cwd=folder,
+        env=surroundings,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    ) as process:
+        try:
+            while True:
+                try:
+                    out, err = process.communicate(timeout=_CHECK_EVERY)
+                    return process.returncode, out, err
+                except subprocess.TimeoutExpired:
+                    if time.monotonic() > deadline:
+                        raise subprocess.TimeoutExpired(command, _SETUP_SECONDS) from None
+                    check()
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 def fingerprint(entries: Iterable[tuple[str, Path]]) -> str:

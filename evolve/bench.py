@@ -38,7 +38,7 @@ class Bench:
     Args:
         store: Store of the candidates.
         layout: Paths of the campaign.
-        spec: The evaluator.
+        spec: The evaluator; may be replaced until the first judgement.
         prefix: Folder of the configuration inside the repository, "" or ending in "/".
         hidden: Paths that appear in holdout evaluations only.
         width: Evaluations at a time; `slots.width` changes it.
@@ -53,7 +53,7 @@ class Bench:
         hidden: Callable[[str], bool],
         width: int,
     ) -> None:
-        self._spec = spec
+        self.spec = spec
         self._prefix = prefix
         self._hidden = hidden
         self._closed = False
@@ -117,7 +117,7 @@ class Bench:
             await trio.to_thread.run_sync(slot.move_to, candidate.id, hidden)
             if place.runner is None:
                 place.scratch.mkdir(parents=True, exist_ok=True)
-                runner = Runner(self._spec, slot.path, place.scratch, self._prefix.rstrip("/"))
+                runner = Runner(self.spec, slot.path, place.scratch, self._prefix.rstrip("/"))
                 place.runner = await self._stack.enter_async_context(runner)
             if begun is not None:
                 begun()

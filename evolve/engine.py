@@ -7,7 +7,6 @@ import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Literal
 
 import trio
@@ -84,9 +83,9 @@ async def run_campaign(campaign: Campaign, listener: Callable[[str, Any], None])
             listener("owned", os.getpid())
             try:
                 ending = await _run(campaign, journal, listener, heard)
-            except (EvolveError, KeyboardInterrupt) as error:
-                broken = isinstance(error, EvolveError)
-                await _end(journal, Ending("stopped", str(error) or "interrupted at once", broken))
+            # Whatever breaks a stage, its reason is what a person will look for in the morning.
+            except (Exception, KeyboardInterrupt) as error:
+                await _end(journal, _broken(error))
                 raise
             await _end(journal, ending)
             return ending
@@ -99,7 +98,7 @@ async def _run(
 ) -> Ending:
     try:
         async with _assembled(campaign, journal, listener) as run:
-            await _conduct(run, heard, campaign.layout.inbox)
+            await _conduct(run, heard, campaign)
             return _ending(run)
     except BaseExceptionGroup as group:
         raise _single(group) from None
@@ -122,6 +121,13 @@ async def _end(journal: Journal, ending: Ending) -> None:
     facts = {"state": ending.state, "reason": ending.reason, "failed": ending.failed}
     with trio.CancelScope(shield=True):
         await _write(journal, Event("failed" if ending.failed else ending.state, ending.reason), **facts)
+
+
+def _broken(error: BaseException) -> Ending:
+    if isinstance(error, KeyboardInterrupt):
+        return Ending("stopped", str(error) or "interrupted at once")
+    ours = isinstance(error, EvolveError)
+    return Ending("stopped", str(error) if ours else f"{type(error).__name__}: {error}", failed=True)
 
 
 async def _write(journal: Journal, event: Event, **facts: Any) -> None:
@@ -181,8 +187,7 @@ async def _assembled(
                 tools = Tools(composer_for(config, campaign.folder), models, shop)
             operators = operators_for(names, config, campaign.folder, tools)
             listener("configured", config)
-            spec, pins = await trio.to_thread.run_sync(prepared, campaign, evaluator_spec(campaign), reader)
-            await trio.to_thread.run_sync(lambda: journal.write(*pins))
+            spec = evaluator_spec(campaign)
             places = await stack.enter_async_context(bench(campaign, spec, first_evaluators(config)))
             run = Run(
                 config=config,
@@ -245,7 +250,8 @@ def _relearn(run: Run) -> None:
         run.admitted = proposal.admitted or run.admitted
 
 
-async def _conduct(run: Run, heard: Interrupts, inbox: Path) -> None:
+async def _conduct(run: Run, heard: Interrupts, campaign: Campaign) -> None:
+    inbox = campaign.layout.inbox
     unfinished = await _unfinished(run)
     run.resumed = frozenset(p.number for p in unfinished)
     champion = run.population.candidates[run.population.champion.candidate]
@@ -257,7 +263,9 @@ async def _conduct(run: Run, heard: Interrupts, inbox: Path) -> None:
         nursery.start_soon(_watch_gauges, run)
         nursery.start_soon(_watch_wall, run)
         nursery.start_soon(_watch_store, run)
-        await baseline(run)
+        await _set_up(run, campaign)
+        if run.stopping is None:
+            await baseline(run)
         if run.budget.left("wall") <= 0 and (reason := run.budget.used_up()):
             run.stop(reason)
         pace = Pace(run)
@@ -268,6 +276,23 @@ async def _conduct(run: Run, heard: Interrupts, inbox: Path) -> None:
         await run.record(
             Setting("spent", dict(run.budget.spent)), _summary(run, run.next_ids["evaluation"] - 1)
         )
+
+
+async def _set_up(run: Run, campaign: Campaign) -> None:
+    """Make the evaluator ready; given up when somebody stops the run meanwhile."""
+
+    async def give_up_when_stopping(scope: trio.CancelScope) -> None:
+        while run.stopping is None:
+            await run.changed.wait()
+        scope.cancel()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(give_up_when_stopping, nursery.cancel_scope)
+        run.bench.spec, facts = await trio.to_thread.run_sync(
+            prepared, campaign, run.bench.spec, trio.from_thread.check_cancelled
+        )
+        await run.record(*facts)
+        nursery.cancel_scope.cancel()
 
 
 async def _unfinished(run: Run) -> list[Proposal]:

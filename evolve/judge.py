@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from archives.checkouts import Checkouts
 from archives.errors import EvaluatorError
-from archives.reader import Reader
 from archives.records import Setting
 from evaluators.preparation import fingerprint, run_setup
 from evaluators.spec import EvaluatorSpec, Provided
@@ -61,10 +61,12 @@ def agents_workshop(campaign: Campaign) -> Workshop:
     return Workshop(campaign.store, campaign.layout.agents, campaign.folder, campaign.prefix, home, hidden)
 
 
-def prepared(campaign: Campaign, spec: EvaluatorSpec, reader: Reader) -> tuple[EvaluatorSpec, list[Setting]]:
+def prepared(
+    campaign: Campaign, spec: EvaluatorSpec, check: Callable[[], object] = lambda: None
+) -> tuple[EvaluatorSpec, list[Setting]]:
     """Run the set-up command if it has not been run, and check that the data are what they were.
 
-    Blocks as long as the set-up takes.
+    Blocks as long as the set-up takes; what `check` raises meanwhile ends it.
 
     Returns:
         The evaluator with what its set-up made, and facts to be journaled.
@@ -74,7 +76,8 @@ def prepared(campaign: Campaign, spec: EvaluatorSpec, reader: Reader) -> tuple[E
     """
     facts = []
     pins = _pins(campaign)
-    known = reader.setting("pins")
+    with campaign.reader() as reader:
+        known, made, base = (reader.setting(name) for name in ("pins", "provided", "base"))
     if known is None:
         facts.append(Setting("pins", pins))
     elif changed := [path for path in pins if pins[path] != known.get(path)]:
@@ -85,11 +88,10 @@ def prepared(campaign: Campaign, spec: EvaluatorSpec, reader: Reader) -> tuple[E
     if spec.setup is None:
         return spec, facts
     folder = campaign.layout.prepared
-    made = reader.setting("provided")
     if made is None or not folder.is_dir():
         slot = Checkouts(campaign.store, folder.parent).slot(0)
-        slot.move_to(reader.setting("base"), matcher(campaign.config.holdout.files, campaign.prefix))
-        done = run_setup(spec, slot.path / campaign.prefix)
+        slot.move_to(base, matcher(campaign.config.holdout.files, campaign.prefix))
+        done = run_setup(spec, slot.path / campaign.prefix, check)
         made = [[one.path, str(one.source)] for one in done]
         facts.append(Setting("provided", made))
     return replace(spec, provided=tuple(Provided(path, Path(source)) for path, source in made)), facts

@@ -117,10 +117,8 @@ class Watch:
             self._found.append({"what": "the result file was written", "file": path})
 
     def _inside(self, path: str) -> bool:
-        return (
-            path in self.copies
-            or (os.path.isabs(path)
-            and os.path.realpath(path).startswith(self._checkout + os.sep))
+        return path in self.copies or (
+            os.path.isabs(path) and os.path.realpath(path).startswith(self._checkout + os.sep)
         )
 
     def _original(self, path: str | None) -> str | None:
