@@ -333,6 +333,11 @@ class Reader:
         """The prompt with this id."""
         return next(self._select(PROMPTS, "WHERE id = ?", (id,)), None)
 
+    def usd_of(self, proposal: int) -> float | None:
+        """US dollars that the calls of a proposal cost; None where no price is known."""
+        ((usd,),) = self._rows("SELECT sum(usd) FROM calls WHERE proposal = ?", (proposal,))
+        return None if usd is None else float(usd)
+
     def spent_on_models(self) -> tuple[int, float]:
         """Tokens and dollars of all calls, those in flight and lost at the most they may cost."""
         ((tokens, usd),) = self._rows(

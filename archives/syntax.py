@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import threading
+from types import CodeType
 
 _one_at_a_time = threading.Lock()
 
@@ -23,3 +24,15 @@ def parse(source: str | bytes) -> ast.Module:
     """
     with _one_at_a_time:
         return ast.parse(source)
+
+
+def compiled(module: ast.Module) -> CodeType:
+    """Compile a module that `parse` has made.
+
+    Raises:
+        SyntaxError: It cannot be compiled.
+        ValueError: It cannot be compiled.
+        RecursionError: It is nested too deeply.
+    """
+    with _one_at_a_time:
+        return compile(module, "", "exec", dont_inherit=True, optimize=0)

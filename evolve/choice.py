@@ -10,7 +10,7 @@ seed makes the same choices.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 PRIOR_REWARD = 0.25
@@ -40,18 +40,27 @@ class Choice:
     def __init__(self, shares: Mapping[str, float]) -> None:
         self.arms = {name: Arm(share) for name, share in shares.items()}
 
-    def draw(self, random: random.Random, allowed: Mapping[str, bool] | None = None) -> str | None:
+    def draw(
+        self,
+        random: random.Random,
+        allowed: Mapping[str, bool] | None = None,
+        tilts: Mapping[str, float] | None = None,
+    ) -> str | None:
         """Name of an arm, None if none is allowed.
 
         Args:
             random: Generator of this one choice.
             allowed: Arms that can be used now; all where it is not given.
+            tilts: Factors on the weights of arms; 1 for those that are not named.
         """
         names = [name for name in self.arms if allowed is None or allowed.get(name, False)]
-        if not names:
-            return None
-        weights = [self.arms[n].share * max(self.arms[n].value, FLOOR) for n in names]
-        return random.choices(names, weights)[0]
+        weights = self.weights(names, tilts or {})
+        return random.choices(names, list(weights.values()))[0] if names else None
+
+    def weights(self, names: Iterable[str], tilts: Mapping[str, float]) -> dict[str, float]:
+        """How likely each of the named arms is to be drawn, relative to the others."""
+        arms = {name: self.arms[name] for name in names}
+        return {name: arm.share * max(arm.value, FLOOR) * tilts.get(name, 1.0) for name, arm in arms.items()}
 
     def learn(self, name: str, reward: float, cost: float = 1.0) -> None:
         """Take in what one use of an arm won.

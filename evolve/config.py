@@ -305,6 +305,10 @@ class SearchTable(Table):
     """What happens to a proposal when its parent is overtaken while it is made or judged. "accept": nothing;
     "discard": it is dropped before it is evaluated; "update": its change is merged onto what overtook its
     parent; "repair": the same, and a model is asked where the merge fails or no longer helps."""
+    near_duplicates: Literal["skip", "judge"] = "skip"
+    """What happens to a change by a model that leaves the program the same and only writes it differently
+    (layout, comments, names of locals). "skip": it is a duplicate; "judge": it is evaluated, for evaluators
+    that look at the text of the program."""
     stale_after: int = Field(default=0, ge=0, le=1000)
     """How many champions a proposal's basis may be behind before it counts as stale."""
 

@@ -16,6 +16,7 @@ from archives.grid import Axis
 from archives.journal import Journal
 from archives.reader import Reader
 from archives.records import Event, Proposal, Setting
+from evolve.arms import Arms
 from evolve.asking import gateway
 from evolve.budget import Budget, extended
 from evolve.campaign import Campaign
@@ -34,6 +35,7 @@ from evolve.registry import (
     can_ask,
     composer_for,
     operators_for,
+    pairs_for,
     policies_for,
     repairer_for,
     usable,
@@ -203,9 +205,7 @@ async def _assembled(
                 base_time=facts["base_time"],
                 operators=operators,
                 policies=policies,
-                operator_choice=Choice(
-                    {name: config.operators.shares().get(name, 1.0) for name in operators}
-                ),
+                arms=Arms(pairs_for(list(operators), config)),
                 policy_choice=Choice(dict.fromkeys(policies, 1.0)),
                 rule="evalue" if facts.get("rule") == "evalue" else "strict",
                 next_ids=_next_ids(reader),
@@ -217,6 +217,7 @@ async def _assembled(
             run.refused = {decision.challenger for decision in reader.decisions()}
             run.gated = gated(reader)
             _relearn(run)
+            await run.record(Setting("arms", run.arms.said()))
             yield run
 
 

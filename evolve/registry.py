@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from archives.errors import ConfigError
+from evolve.arms import Pair
 from evolve.config import Config
 from evolve.models.spec import ModelSpec, default_pool
 from evolve.models.spec import unavailable as no_model
@@ -153,6 +154,29 @@ def operators_for(
         tools: What those need that ask somebody.
     """
     return {name: _make(name, config, folder, tools) for name in names}
+
+
+def pairs_for(names: Sequence[str], config: Config) -> list[Pair]:
+    """The operators with the models they may ask, and their shares."""
+    from evolve.models.catalog import facts
+
+    shares, pool = config.operators.shares(), model_pool(config)
+    weights: dict[str, float] = {}
+    prices: dict[str, float | None] = {}
+    for spec in pool:
+        weights[spec.model] = weights.get(spec.model, 0.0) + spec.weight
+        prices[spec.model] = facts(spec).cost(750_000, 250_000)
+    whole = sum(weights.values())
+    pairs: list[Pair] = []
+    for name in names:
+        share = shares.get(name, 1.0 if shares else SHARES.get(name, 1.0))
+        if name not in ASKING or not whole:
+            pairs.append(Pair(name, share))
+        else:
+            pairs += [
+                Pair(name, share * weight / whole, model, prices[model]) for model, weight in weights.items()
+            ]
+    return pairs
 
 
 def composer_for(config: Config, folder: Path) -> Composer:

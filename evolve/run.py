@@ -13,6 +13,7 @@ from archives.journal import Journal
 from archives.reader import Reader
 from archives.records import Basis, Candidate, Evaluation, Event, Proposal, Purpose, Record, Setting, Split
 from archives.store import Store
+from evolve.arms import Arms
 from evolve.bench import Bench
 from evolve.bounds import Bar
 from evolve.budget import Budget
@@ -20,6 +21,7 @@ from evolve.cascade import Stage, full, look
 from evolve.choice import Choice
 from evolve.config import Config
 from evolve.evaluating import Errand, evaluated
+from evolve.likeness import Likenesses
 from evolve.models.ledger import Ledger
 from evolve.models.traffic import Traffic
 from evolve.operators.base import Operator, Repairer, Source
@@ -62,6 +64,7 @@ class Run:
         evaluator: Version of the evaluator that judges now.
         paces: How long runs of each stage of the evaluator take, where slow ones are doubled.
         merits: Scores at each earlier stage of the evaluator, turned so that higher is better, ascending.
+        likenesses: Which candidates are the same program written differently.
         broken: Candidates of models that could not be judged and that nobody has tried to fix, oldest first.
     """
 
@@ -78,7 +81,7 @@ class Run:
     base_time: int
     operators: dict[str, Operator]
     policies: Mapping[str, Policy]
-    operator_choice: Choice
+    arms: Arms
     policy_choice: Choice
     rule: Rule
     next_ids: dict[str, int]
@@ -106,6 +109,10 @@ class Run:
     paces: dict[str, Pace] = field(default_factory=dict)
     merits: dict[str, list[float]] = field(default_factory=dict)
     broken: list[str] = field(default_factory=list)
+    likenesses: Likenesses = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.likenesses = Likenesses(self.store, self.base.id)
 
     def operator(self, name: str) -> Operator | None:
         """The operator of this name, the one for proposals from outside included; None if it has ended."""

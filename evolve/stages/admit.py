@@ -6,9 +6,10 @@ from dataclasses import replace
 
 from archives.crashpoints import reach
 from archives.records import Proposal
+from evolve.arms import COST_WITHOUT_EVALUATION, PROMOTED
 from evolve.run import Run
+from evolve.stages.founding import PROGRAM
 
-COST_WITHOUT_EVALUATION = 0.25
 MOST_BROKEN = 64
 PLAINER = 0.4
 """What a simplification is worth that loses nothing, besides its place in the archive."""
@@ -43,8 +44,10 @@ def learn(run: Run, proposal: Proposal) -> None:
     for operator in run.operators.values():
         operator.observe(proposal, candidate, merit)
     _note_broken(run, proposal, merit)
+    if proposal.outcome == "candidate" and proposal.candidate and PROGRAM in proposal.payload:
+        run.likenesses.add(proposal.payload[PROGRAM], proposal.candidate)
     cost = 1.0 if proposal.outcome == "candidate" else COST_WITHOUT_EVALUATION
-    run.operator_choice.learn(proposal.operator, proposal.reward or 0.0, cost)
+    run.arms.learn(proposal, run.reader.usd_of(proposal.number) if proposal.model else None)
     run.policy_choice.learn(proposal.policy, proposal.reward or 0.0, cost)
 
 
@@ -74,7 +77,7 @@ def _reward(run: Run, proposal: Proposal) -> float:
     if proposal.outcome != "candidate" or proposal.candidate is None:
         return 0.0
     if run.population.champion.candidate == proposal.candidate:
-        return 1.0
+        return PROMOTED
     standing = run.population.standing(proposal.candidate)
     if standing is None:
         return 0.0

@@ -17,6 +17,8 @@ from evolve.operators.base import Draft
 from evolve.run import Run, failed
 
 _claim = threading.Lock()
+PROGRAM = "program"
+"""Where the payload of a proposal by a model keeps the fingerprint of the program it led to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +72,33 @@ def founded(
     if rebase is not None and tree == rebase.onto:
         reason = f"candidate {tree[:10]} holds the change already"
         return replace(proposal, outcome="unchanged", candidate=tree, reason=reason), None
+    alike = _likeness(run, proposal, tree) if rebase is None else None
     with _claim:
         if tree in run.population.candidates:
             return _duplicate(proposal, tree), None
+        if alike is not None:
+            if (known := run.likenesses.first(alike)) is not None:
+                return _written_differently(proposal, known), None
+            run.likenesses.add(alike, tree)
+            proposal = replace(proposal, payload={**proposal.payload, PROGRAM: alike})
         candidate = _new_candidate(run, proposal, tree, rebase)
         run.population.add(candidate)
     return replace(proposal, state="made", outcome="candidate", candidate=tree), candidate
+
+
+def _likeness(run: Run, proposal: Proposal, tree: str) -> str | None:
+    """The fingerprint of a tree by a model; what the model was shown is known from now on."""
+    operator = run.operators.get(proposal.operator)
+    if operator is None or not operator.is_async or run.config.search.near_duplicates == "judge":
+        return None
+    shown = (run.base.id, proposal.parent, *(proposal.inspirations), *filter(None, [proposal.partner]))
+    run.likenesses.see(shown)
+    return run.likenesses.of(tree)
+
+
+def _written_differently(proposal: Proposal, known: str) -> Proposal:
+    reason = f"the same program as candidate {known[:10]}, only written differently"
+    return replace(proposal, outcome="duplicate", candidate=known, reason=reason)
 
 
 def _duplicate(proposal: Proposal, tree: str) -> Proposal:

@@ -26,16 +26,17 @@ def select(run: Run) -> Proposal | None:
     broken = _broken(run, number)
     at_hand = {"parent": True, "nothing": True, "partner": partner is not None, "failed": broken is not None}
     usable = {name: at_hand[operator.needs] for name, operator in run.operators.items()}
-    operator = run.operator_choice.draw(rng(run.seed, number, "operator"), usable)
-    if operator is None:
+    arm = run.arms.draw(rng(run.seed, number, "operator"), usable)
+    if arm is None:
         return None
-    needs = run.operators[operator].needs
+    needs = run.operators[arm.operator].needs
     if needs == "failed" and broken is not None:
         run.broken.remove(broken)
         parent, policy = broken, "failed"
     return Proposal(
         number=run.number("proposal"),
-        operator=operator,
+        operator=arm.operator,
+        model=arm.model,
         parent=parent,
         partner=partner if needs == "partner" else None,
         inspirations=_inspirations(run, parent, number),
