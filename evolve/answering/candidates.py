@@ -153,6 +153,7 @@ def _attempt(proposal: Proposal) -> Attempt:
         model=proposal.model,
         summary=proposal.summary,
         rationale=proposal.rationale,
+        prompt=proposal.payload.get("prompt"),
         stale=proposal.stale,
     )
 

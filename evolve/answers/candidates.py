@@ -61,6 +61,8 @@ class Attempt(Part):
     """What was changed, in one line."""
     rationale: str
     """Why, in more words."""
+    prompt: str | None
+    """Version of the prompts it was made with; see `evolve prompts`."""
     stale: Treatment | None
     """What was done because its basis had moved; None if it had not."""
 
