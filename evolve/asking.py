@@ -22,6 +22,7 @@ from evolve.models.ledger import Ledger
 from evolve.models.recording import Recording
 from evolve.models.secrets import Guard, Secret, keys_of, secrets_in
 from evolve.models.spec import address
+from evolve.models.tokens import estimate
 from evolve.registry import model_pool
 
 
@@ -92,6 +93,11 @@ def secrets_of(store: Store, tree: str, paths: Sequence[str]) -> list[Found]:
         text = (store.read(tree, path) or b"").decode("utf-8", "replace")
         found += [Found(path, secret) for secret in secrets_in(text, keys)]
     return found
+
+
+def tokens_of(store: Store, tree: str, paths: Sequence[str]) -> int:
+    """Tokens of files, as they are estimated."""
+    return sum(estimate((store.read(tree, path) or b"").decode("utf-8", "replace")) for path in paths)
 
 
 def refusals(found: Sequence[Found], config: Config, prefix: str) -> list[Found]:

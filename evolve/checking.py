@@ -16,15 +16,18 @@ from evaluators.contract import Outcome, Request
 from evaluators.sandbox import probe
 from evolve import config as configuration
 from evolve.answers import Check, Remark, SandboxFacts
+from evolve.asking import how_to_go_on, recipients, refusals, secrets_of, tokens_of
 from evolve.campaign import Campaign
 from evolve.config import Config
 from evolve.creation import create_campaign
 from evolve.environment import environment_findings
+from evolve.forecast import forecast
 from evolve.judge import bench, evaluator_spec, prepared
 from evolve.lookup import locate
 from evolve.pacing import first_evaluators
+from evolve.probing import probe_models
 from evolve.promotion import looks_noisy
-from evolve.registry import agent_spec, model_pool, usable
+from evolve.registry import agent_spec, asks, model_pool, usable
 from evolve.removal import remove_tree
 from evolve.territory import editable
 
@@ -32,8 +35,12 @@ RUNS = 5
 TIME_CAP = 60.0
 
 
-def check(start: Path) -> tuple[Check, str]:
+def check(start: Path, models: bool = False) -> tuple[Check, str]:
     """Judge the base a few times, in a campaign of its own that is gone afterwards.
+
+    Args:
+        start: A folder in the repository.
+        models: Whether to send one tiny request to each model.
 
     Returns:
         The answer, and the evaluator's own words where it did not judge.
@@ -45,7 +52,10 @@ def check(start: Path) -> tuple[Check, str]:
     try:
         campaign = create_campaign(start, config, temporary, prefix)
         outcomes = trio.run(_try, campaign)
-        return _answer(campaign, outcomes), outcomes[-1].feedback
+        answer = _answer(campaign, outcomes)
+        if models:
+            answer.models = trio.run(probe_models, model_pool(config))
+        return answer, outcomes[-1].feedback
     finally:
         remove_tree(temporary)
 
@@ -82,7 +92,9 @@ def _answer(campaign: Campaign, outcomes: list[Outcome]) -> Check:
     running, skipped = usable(config, [p for p in paths if may_change(p)])
     sandbox = probe(config.evaluator.sandbox)
     inside = sorted({path for o in outcomes for path in o.inside if may_change(path)})
-    sends = [p for p in paths if may_change(p)] if "edit" in running else []
+    shown = [p for p in paths if may_change(p)] if asks(running, config) else []
+    pool = model_pool(config)
+    found = [] if all(spec.here for spec in pool) else secrets_of(store, base, shown)
     return Check(
         verdict=outcomes[-1].verdict,
         score=statistics.fmean(scores) if scores else None,
@@ -101,10 +113,14 @@ def _answer(campaign: Campaign, outcomes: list[Outcome]) -> Check:
         reason=outcomes[-1].reason,
         findings=_findings(campaign, outcomes),
         sends=[
-            *(f"{p} → {', '.join(m.model for m in model_pool(config))}" for p in sends),
+            *(f"{path} → {', '.join(recipients(pool))}" for path in shown),
             *_shown_to_agent(campaign, running),
         ],
-        estimate=_estimate(config, outcomes, sum(_size(campaign, base, p) for p in sends)),
+        secrets=[
+            f"{each}; {how_to_go_on(each, campaign.prefix)}"
+            for each in refusals(found, config, campaign.prefix)
+        ],
+        estimate=_estimate(config, outcomes) | _asked(campaign, base, shown, running, outcomes),
     )
 
 
@@ -115,8 +131,16 @@ def _shown_to_agent(campaign: Campaign, running: list[str]) -> list[str]:
     return [f"the whole checkout, holdout left out → {', '.join(agent.hosts) or agent.name}"]
 
 
-def _size(campaign: Campaign, tree: str, path: str) -> int:
-    return len(campaign.store.read(tree, path) or b"")
+def _asked(
+    campaign: Campaign, tree: str, shown: list[str], running: list[str], outcomes: list[Outcome]
+) -> dict[str, float]:
+    """What models will be asked, as far as limits bound it."""
+    tokens = tokens_of(campaign.store, tree, shown)
+    found = forecast(campaign.config, running, tokens, _per_proposal(campaign.config, outcomes))
+    if found is None or found.calls is None:
+        return {}
+    asked = {"calls": float(found.calls), "tokens": float(found.tokens or 0)}
+    return asked if found.usd is None else asked | {"usd": round(found.usd, 4)}
 
 
 def _findings(campaign: Campaign, outcomes: list[Outcome]) -> list[Remark]:
@@ -126,12 +150,15 @@ def _findings(campaign: Campaign, outcomes: list[Outcome]) -> list[Remark]:
     return found
 
 
-def _estimate(config: Config, outcomes: list[Outcome], prompt_bytes: int) -> dict[str, float]:
-    limits = config.budget.limits()
+def _per_proposal(config: Config, outcomes: list[Outcome]) -> int:
+    """Evaluations that a proposal takes."""
     noisy = looks_noisy([o.score for o in outcomes if o.score is not None])
-    per_proposal = config.evaluator.repeats
-    if config.promotion.rule == "evalue" or (config.promotion.rule == "auto" and noisy):
-        per_proposal *= 2  # gates may take as many evaluations as the search
+    gated = config.promotion.rule == "evalue" or (config.promotion.rule == "auto" and noisy)
+    return config.evaluator.repeats * (2 if gated else 1)  # gates may take as many as the search
+
+
+def _estimate(config: Config, outcomes: list[Outcome]) -> dict[str, float]:
+    limits, per_proposal = config.budget.limits(), _per_proposal(config, outcomes)
     proposals = limits.get("proposals", float("inf"))
     runs = min(limits.get("evaluations", float("inf")), proposals * per_proposal)
     estimate: dict[str, float] = {}
@@ -141,12 +168,6 @@ def _estimate(config: Config, outcomes: list[Outcome], prompt_bytes: int) -> dic
         estimate["seconds"] = round(runs * seconds / first_evaluators(config), 1)
     if "wall" in limits:
         estimate["seconds"] = min(estimate.get("seconds", float("inf")), limits["wall"])
-    if prompt_bytes and runs != float("inf"):
-        estimate["tokens"] = round(runs * (prompt_bytes / 4 + 1500))
-        prices = [(m.price_in, m.price_out) for m in model_pool(config)]
-        if prices and all(p[0] is not None and p[1] is not None for p in prices):
-            per_call = max((prompt_bytes / 4 * (i or 0) + 1500 * (o or 0)) / 1e6 for i, o in prices)
-            estimate["usd"] = round(runs * per_call, 4)
     return estimate
 
 

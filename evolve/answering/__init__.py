@@ -9,6 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from evolve.answering.bills import costs
     from evolve.answering.campaigns import campaign, evaluations, status
     from evolve.answering.candidates import best, diff, resolve, show
     from evolve.answering.families import archive, champions, lineage
@@ -19,6 +20,7 @@ __all__ = [
     "best",
     "campaign",
     "champions",
+    "costs",
     "diff",
     "evaluations",
     "lineage",
@@ -29,7 +31,7 @@ __all__ = [
     "status",
 ]
 
-_HOMES = ("campaigns", "candidates", "families", "running")
+_HOMES = ("bills", "campaigns", "candidates", "families", "running")
 
 
 def __getattr__(name: str) -> Any:

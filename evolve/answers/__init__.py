@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         Export,
         Happening,
         Logs,
+        ModelAnswer,
         Proposed,
         Remark,
         Removed,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         Waited,
     )
     from evolve.answers.base import Answer, Measure, Part, Ranked, State
+    from evolve.answers.bills import Bill, CostLine, Costs
     from evolve.answers.campaigns import (
         Campaign,
         Campaigns,
@@ -57,12 +59,15 @@ __all__ = [
     "Attempt",
     "Axis",
     "Best",
+    "Bill",
     "Campaign",
     "Campaigns",
     "Case",
     "ChampionEntry",
     "Champions",
     "Check",
+    "CostLine",
+    "Costs",
     "Diff",
     "Doctor",
     "Edge",
@@ -76,6 +81,7 @@ __all__ = [
     "Lineage",
     "Logs",
     "Measure",
+    "ModelAnswer",
     "Node",
     "Part",
     "Proposed",
@@ -95,7 +101,7 @@ __all__ = [
     "Waited",
 ]
 
-_HOMES = ("base", "campaigns", "candidates", "families", "actions")
+_HOMES = ("base", "campaigns", "candidates", "families", "bills", "actions")
 
 
 def __getattr__(name: str) -> Any:

@@ -151,6 +151,31 @@ class Remark(Part):
     """What is so, and what to do."""
 
 
+class ModelAnswer(Part):
+    """What a model said to one tiny request."""
+
+    model: str
+    """Its name."""
+    where: str
+    """Where requests to it go."""
+    ok: bool
+    """Whether it answered."""
+    reason: str | None = None
+    """Why not, in one line."""
+    seconds: float | None = None
+    """From request to answer."""
+    tokens: int | None = None
+    """Tokens that the request took."""
+    usd: float | None = None
+    """Dollars that it took; None where the price is not known."""
+    price_in: float | None = None
+    """Dollars per million prompt tokens; None where not known."""
+    price_out: float | None = None
+    """Dollars per million reply tokens; None where not known."""
+    context: int | None = None
+    """Tokens that prompt and reply may have together; None where not known."""
+
+
 class Check(Answer):
     """`evolve check`: what the evaluator says of the base, and what a run will do."""
 
@@ -175,9 +200,13 @@ class Check(Answer):
     findings: list[Remark] = field(default_factory=list)
     """What may break in this repository."""
     sends: list[str] = field(default_factory=list)
-    """What would be sent to a model provider; empty: nothing."""
+    """What would be sent to a model provider, and to which; empty: nothing."""
+    secrets: list[str] = field(default_factory=list)
+    """What looks like a secret in it, and what to do about it; a run refuses to begin with one."""
+    models: list[ModelAnswer] = field(default_factory=list)
+    """With `--models`, what each model said to one tiny request."""
     estimate: dict[str, float] = field(default_factory=dict)
-    """What the campaign will cost: evaluations, seconds, usd."""
+    """What the campaign will cost: evaluations, seconds; calls of models, their tokens and usd."""
 
 
 class Doctor(Answer):

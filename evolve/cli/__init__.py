@@ -55,6 +55,7 @@ COMMANDS: dict[str, Lazy] = {
     "archive": Lazy("evolve.cli.inspect:archive", "Show the archive, cell by cell.", LOOK),
     "champions": Lazy("evolve.cli.inspect:champions", "Show each champion and why it was promoted.", LOOK),
     "evaluations": Lazy("evolve.cli.inspect:evaluations", "List the runs of the evaluator.", LOOK),
+    "costs": Lazy("evolve.cli.inspect:costs", "Show what models took.", LOOK),
     "export": Lazy("evolve.cli.manage:export", "Put a candidate into a branch, or into a patch.", TAKE),
     "remove": Lazy("evolve.cli.manage:remove", "Delete a campaign and all it remembers.", TAKE),
 }

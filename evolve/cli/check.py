@@ -8,23 +8,26 @@ from evolve.cli.place import Place, json_option
 
 
 @click.command()
+@click.option("--models", is_flag=True, help="Also send one tiny request to each model.")
 @json_option
 @click.pass_obj
-def check(place: Place, as_json: bool) -> int:
+def check(place: Place, as_json: bool, models: bool) -> int:
     """Judge the base a few times; report score, noise, time, sandbox, operators, costs, and what may break.
 
-    Exit 0 if the base was judged, else 1. Nothing is kept.
+    Exit 0 if a run could begin: the base was judged, nothing that looks like a secret would be sent and,
+    with --models, each model answered; else 1. Nothing is kept.
     """
     from evolve.checking import check as try_base
     from evolve.cli.inspect import print_json
     from evolve.views.checks import show_check
 
-    answer, words = try_base(place.start)
+    answer, words = try_base(place.start, models)
     if as_json:
         print_json(answer)
     else:
         show_check(answer, words)
-    return 0 if answer.verdict == "judged" else 1
+    sound = answer.verdict == "judged" and not answer.secrets
+    return 0 if sound and all(each.ok for each in answer.models) else 1
 
 
 @click.command()

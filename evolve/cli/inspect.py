@@ -229,3 +229,20 @@ def evaluations(place: Place, id: str | None, limit: int | None, as_json: bool) 
     from evolve.views.words import console
 
     return terminal.evaluations(console(), answer)
+
+
+@click.command()
+@json_option
+@click.pass_obj
+def costs(place: Place, as_json: bool) -> None:
+    """Show what models took: calls, failures, tokens, dollars and time, by model, operator and stage."""
+    from evolve import answering
+
+    with looking(place) as (campaign, reader):
+        answer = answering.costs(reader, campaign.home)
+    if as_json:
+        return print_json(answer)
+    from evolve.views.costs import costs as show_costs
+    from evolve.views.words import console
+
+    return show_costs(console(), answer)

@@ -20,16 +20,27 @@ detach_option = click.option(
 
 @click.command()
 @detach_option
+@click.option(
+    "--from-recording",
+    metavar="CAMPAIGN",
+    help="Run a recorded campaign again, as another one, with the replies it got; no model is asked.",
+)
 @click.pass_obj
-def run(place: Place, detach: bool) -> int:
+def run(place: Place, detach: bool, from_recording: str | None) -> int:
     """Run the campaign that evolve.toml describes; go on with it if it has begun.
 
     One Ctrl-C finishes what is in flight and stops; a second one stops at once. Nothing finished is lost
     either way, and `evolve run` or `evolve resume` goes on.
     """
-    from evolve.lookup import prepare
+    if from_recording is not None:
+        from evolve.replaying import replay
 
-    campaign = prepare(place.start, place.campaign, place.home)
+        campaign = replay(place.start, from_recording, place.campaign, place.home)
+    else:
+        from evolve.lookup import prepare
+
+        campaign = prepare(place.start, place.campaign, place.home)
+        foretell(campaign)
     return launch(campaign) if detach else conduct(campaign)
 
 
@@ -44,6 +55,17 @@ def resume(place: Place, detach: bool) -> int:
     if unpause(campaign):
         return 0
     return launch(campaign) if detach else conduct(campaign)
+
+
+def foretell(campaign: Campaign) -> None:
+    """Say what models will be asked, before a campaign begins."""
+    with campaign.reader() as reader:
+        if reader.counts().proposals:
+            return
+    from evolve.forecast import foretold
+
+    if (found := foretold(campaign)) is not None:
+        click.echo(f"models: {found}", err=True)
 
 
 def unpause(campaign: Campaign) -> bool:

@@ -79,6 +79,7 @@ class Gateway:
         ledger: Where calls are charged and kept; without one nowhere.
         recordings: Journals that may hold answers already, asked in this order.
         guard: What must not leave the machine; without one everything may.
+        tries: Most attempts of a call.
 
     Attributes:
         in_flight: Requests that wait for their answer.
@@ -95,6 +96,7 @@ class Gateway:
         ledger: Ledger | None = None,
         recordings: Sequence[Recording] = (),
         guard: Guard | None = None,
+        tries: int = ATTEMPTS,
     ) -> None:
         if not any(spec.weight > 0 for spec in pool):
             raise ConfigError("[models] pool: at least one model needs a weight above 0")
@@ -107,6 +109,7 @@ class Gateway:
         self._ledger = ledger or Ledger()
         self._recordings = tuple(recordings)
         self._guard = guard
+        self._tries = tries
         self._members = [Member(spec) for spec in self.pool]
         self._bridge = Bridge()
         self._direct = DirectClient()
@@ -176,8 +179,9 @@ class Gateway:
             NoModelAnswers: No call will come to anything any more (a missing key included).
         """
         question = Question(messages, number, attempt, operator, stage, template, schema)
-        if (known := self._known(question)) is not None:
-            return await self._repeat(question, *known)
+        known, recorded = self._known(question, model)
+        if known:
+            return await self._repeat(question, known, recorded)
         if self._guard is not None:
             self._guard.check(messages)
         calls: list[Call] = []
@@ -277,7 +281,7 @@ class Gateway:
         return pause
 
     def _pause_after(self, question: Question, fault: Fault, tries: int) -> float | None:
-        most = ATTEMPTS_AFTER_TIMEOUT if fault.kind == "timeout" else ATTEMPTS
+        most = min(self._tries, ATTEMPTS_AFTER_TIMEOUT if fault.kind == "timeout" else ATTEMPTS)
         if fault.kind == "answer" or tries >= most:
             return None
         if fault.wait is not None and fault.wait > LONGEST_WAIT:
@@ -295,35 +299,37 @@ class Gateway:
         self._raise_if_gone(calls)
         return CallFailed(reason, tuple(calls))
 
-    def _known(self, question: Question) -> tuple[Call, bool] | None:
+    def _known(self, question: Question, wanted: str | None) -> tuple[tuple[Call, ...], bool]:
         """What came of a question in an earlier run or a recorded campaign, and whether it is the latter."""
         for recording in self._recordings:
-            call = recording.find(
+            calls = recording.find(
                 question.number, question.attempt, question.operator, question.stage, question.prompt
             )
-            if call is not None:
-                return call, recording.whole
+            if calls:
+                return calls, recording.whole
             if recording.whole:
+                self._ledger.require(_dearest(self._choose(question, (), wanted), question))
                 raise NotRecorded(
                     f"{recording.reader.path} holds no reply to what {question.operator or 'an operator'} "
                     f"asks for proposal {question.number} (question {question.attempt + 1}): it runs again "
                     "only as it ran, with one worker, a deterministic evaluator and the same prompts"
                 )
-        return None
+        return (), False
 
-    async def _repeat(self, question: Question, known: Call, recorded: bool) -> Reply:
+    async def _repeat(self, question: Question, known: Sequence[Call], recorded: bool) -> Reply:
         """Give a known answer again; one of a recording is charged as it was, so that all ends as it did."""
-        member = next((each for each in self._members if each.spec.model == known.model), None)
-        if member is not None and not known.error:
-            member.heard(question.estimate, known.prompt_tokens, known.completion_tokens)
+        last = known[-1]
+        member = next((each for each in self._members if each.spec.model == last.model), None)
+        if member is not None and not last.error:
+            member.heard(question.estimate, last.prompt_tokens, last.completion_tokens)
         if not recorded:
-            return _reply(known, ())
-        again = replace(known, proposal=question.number, state="repeated")
-        call = await self._ledger.add(again, Prompt(question.prompt, tuple(question.messages)))
-        if not call.error:
-            return _reply(call, (call,))
-        size = context_size(call.error)
-        raise CallFailed(call.error, (call,)) if size is None else ContextOverflow(call.error, (call,), size)
+            return _reply(last, ())
+        prompt = Prompt(question.prompt, tuple(question.messages))
+        calls = tuple([await self._ledger.add(replace(call, state="repeated"), prompt) for call in known])
+        if not last.error:
+            return _reply(last, calls)
+        size = context_size(last.error)
+        raise CallFailed(last.error, calls) if size is None else ContextOverflow(last.error, calls, size)
 
 
 @dataclass(eq=False)

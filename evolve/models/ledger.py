@@ -61,7 +61,7 @@ class Ledger:
         amounts = _amounts(call)
         while not self.budget.reserve(**amounts):
             if not self._held:
-                raise BudgetSpent(self._why(amounts))
+                self.require(call)
             await self._changed.wait()
         call = replace(call, id=self._following, state="started")
         self._following += 1
@@ -74,6 +74,12 @@ class Ledger:
             raise
         reach("models.started")
         return call
+
+    def require(self, call: Call) -> None:
+        """Raise BudgetSpent where the most a call may cost does not fit now."""
+        amounts = _amounts(call)
+        if not all(self.budget.fits(name, amount) for name, amount in amounts.items()):
+            raise BudgetSpent(self._why(amounts))
 
     async def end(self, call: Call) -> None:
         """Book a call that has ended, with what was billed for it."""

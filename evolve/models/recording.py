@@ -31,8 +31,8 @@ class Recording:
     last: int
     whole: bool = False
 
-    def find(self, number: int, attempt: int, operator: str, stage: str, prompt: str) -> Call | None:
-        """What came of a question, if that is known.
+    def find(self, number: int, attempt: int, operator: str, stage: str, prompt: str) -> tuple[Call, ...]:
+        """The calls that settle a question, the decisive one last; empty if it is not settled.
 
         Args:
             number: Number of the proposal.
@@ -42,7 +42,7 @@ class Recording:
             prompt: Id of the prompt.
         """
         if number > self.last:
-            return None
+            return ()
         calls = [
             call
             for call in self.reader.calls(proposal=number)
@@ -50,11 +50,10 @@ class Recording:
         ]
         same = [call for call in calls if call.prompt == prompt]
         if self.whole:
-            return _usable(same) or (same[-1] if same else None)
-        return _usable(same) or (_usable(calls) if stage == "propose" else None)
+            return tuple(call for call in same if call.state != "started")
+        return _usable(same) or (_usable(calls) if stage == "propose" else ())
 
 
-def _usable(calls: Sequence[Call]) -> Call | None:
-    return next(
-        (call for call in reversed(calls) if call.state in ("answered", "repeated") and not call.error), None
-    )
+def _usable(calls: Sequence[Call]) -> tuple[Call, ...]:
+    answered = [call for call in calls if call.state in ("answered", "repeated") and not call.error]
+    return tuple(answered[-1:])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from evolve.answers import Check
+from evolve.answers import Check, ModelAnswer
 from evolve.views.words import clean, number, seconds
 
 
@@ -27,6 +27,8 @@ def show_check(answer: Check, words: str) -> None:
     rows.append(("operators", ", ".join(answer.operators)))
     rows += [("", f"without {name}: {reason}") for name, reason in answer.skipped.items()]
     rows += [("sends", clean(path)) for path in answer.sends] or [("sends", "nothing to any model provider")]
+    rows += [("secret", clean(text)) for text in answer.secrets]
+    rows += [("model", _model(each)) for each in answer.models]
     estimate = [
         f"{name} {seconds(value) if name == 'seconds' else number(value)}"
         for name, value in answer.estimate.items()
@@ -50,6 +52,16 @@ def _where_it_runs(answer: Check) -> str:
         names += f" and {more} more" if more > 0 else ""
         return f"{names} shares the evaluator's process and could lie; `evaluators.isolated` separates them"
     return "not seen in the evaluator's own process, nor behind a second wall"
+
+
+def _model(answer: ModelAnswer) -> str:
+    if not answer.ok:
+        return clean(f"no answer: {answer.reason}")
+    price = "price not known"
+    if answer.price_in is not None and answer.price_out is not None:
+        price = f"${answer.price_in:.4g} and ${answer.price_out:.4g} per million tokens sent and received"
+    context = f"{answer.context:,} tokens of context" if answer.context else "context size not known"
+    return clean(f"{answer.where}: answers in {seconds(answer.seconds or 0.0)}, {price}, {context}")
 
 
 def _noise(noise: float) -> str:

@@ -212,6 +212,7 @@ COMMANDS = [
     ["archive"],
     ["champions"],
     ["evaluations"],
+    ["costs"],
 ]
 
 

@@ -18,7 +18,18 @@ from evolve.cli.place import Place
 HEAVY = """pydantic litellm scipy networkx numpy trio pygit2 git rich libcst cmaes
     sqlite_utils""".split()  # noqa: SIM905 - a list of twelve lines says no more
 Capture = pytest.CaptureFixture[str]
-LOOKING = ["list", "status", "best", "show", "diff", "lineage", "archive", "champions", "evaluations"]
+LOOKING = [
+    "list",
+    "status",
+    "best",
+    "show",
+    "diff",
+    "lineage",
+    "archive",
+    "champions",
+    "evaluations",
+    "costs",
+]
 
 
 def python(*arguments: str, cwd: Path | None = None) -> Ran:
