@@ -523,7 +523,8 @@ def load(path: Path) -> Config:
     """Read and validate a configuration file.
 
     Raises:
-        ConfigError: The file is missing, no TOML, or holds an unknown key or a wrong value.
+        ConfigError: The file is missing, no TOML, or holds an unknown key or a wrong value, or a prompt of
+            the campaign's own is unsound.
     """
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
@@ -533,7 +534,12 @@ def load(path: Path) -> Config:
         raise ConfigError(f"{path}: not UTF-8 text; save it as UTF-8") from None
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path}: not valid TOML: {error}") from None
-    return parse(data, str(path))
+    config = parse(data, str(path))
+    if config.models.prompts is not None:
+        from evolve.prompts import templates
+
+        templates.load(path.parent / config.models.prompts)
+    return config
 
 
 def parse(data: Mapping[str, Any], where: str = FILE_NAME) -> Config:

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         Lineage,
         Node,
     )
+    from evolve.answers.models import Prompts, PromptText, ReplyProblem, TriedReply
 
 __all__ = [
     "Answer",
@@ -84,10 +85,13 @@ __all__ = [
     "ModelAnswer",
     "Node",
     "Part",
+    "PromptText",
+    "Prompts",
     "Proposed",
     "Ranked",
     "Remark",
     "Removed",
+    "ReplyProblem",
     "Run",
     "SandboxFacts",
     "Show",
@@ -98,10 +102,11 @@ __all__ = [
     "State",
     "Status",
     "Steered",
+    "TriedReply",
     "Waited",
 ]
 
-_HOMES = ("base", "campaigns", "candidates", "families", "bills", "actions")
+_HOMES = ("base", "campaigns", "candidates", "families", "bills", "actions", "models")
 
 
 def __getattr__(name: str) -> Any:

@@ -27,6 +27,7 @@ from evolve.answers import (
     Lineage,
     Logs,
     Part,
+    Prompts,
     Proposed,
     Removed,
     Show,
@@ -34,6 +35,7 @@ from evolve.answers import (
     Started,
     Status,
     Steered,
+    TriedReply,
     Waited,
 )
 
@@ -53,11 +55,13 @@ ANSWERS: Mapping[str, type[Answer]] = {
     "list": Campaigns,
     "logs": Logs,
     "pause": Steered,
+    "prompts": Prompts,
     "propose": Proposed,
     "remove": Removed,
     "show": Show,
     "status": Status,
     "stop": Steered,
+    "try-reply": TriedReply,
     "wait": Waited,
 }
 """The object that each command prints with `--json`."""

@@ -56,6 +56,8 @@ COMMANDS: dict[str, Lazy] = {
     "champions": Lazy("evolve.cli.inspect:champions", "Show each champion and why it was promoted.", LOOK),
     "evaluations": Lazy("evolve.cli.inspect:evaluations", "List the runs of the evaluator.", LOOK),
     "costs": Lazy("evolve.cli.inspect:costs", "Show what models took.", LOOK),
+    "prompts": Lazy("evolve.cli.prompts:prompts", "Show the texts that prompts are made of.", LOOK),
+    "try-reply": Lazy("evolve.cli.prompts:try_reply", "Show what a model's reply would change.", LOOK),
     "export": Lazy("evolve.cli.manage:export", "Put a candidate into a branch, or into a patch.", TAKE),
     "remove": Lazy("evolve.cli.manage:remove", "Delete a campaign and all it remembers.", TAKE),
 }

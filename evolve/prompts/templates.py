@@ -71,9 +71,12 @@ class Templates:
         return Template(self.texts[name]).substitute(values).strip() + "\n"
 
     def version(self, operator: str) -> str:
-        """Twelve digits that change with any of the texts which make the operator's prompts."""
+        """Twelve digits that change with any of the texts which make the operator's prompts.
+
+        Of a template that all share, twelve digits of its own text.
+        """
         digest = hashlib.sha256()
-        for name in (operator,) if operator in ALONE else (*SHARED, operator):
+        for name in (operator,) if operator in (*SHARED, *ALONE) else (*SHARED, operator):
             digest.update(f"{name}\0{self.texts[name]}\0".encode())
         return digest.hexdigest()[:12]
 
