@@ -16,10 +16,11 @@ EVOLVE-BLOCK-END lines only what lies between them is touched.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+
+from evolve.blocks import blocks
 
 MAX_BYTES = 256 * 1024
 """Files above this size are data or generated, not something to tune."""
@@ -32,7 +33,6 @@ _BINARY_SUFFIXES = """
     .patch .diff
 """
 _BINARY = frozenset(_BINARY_SUFFIXES.split())
-_MARK = re.compile(rb"EVOLVE-BLOCK-(START|END)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,23 +92,6 @@ def find(path: str, data: bytes) -> tuple[Literal, ...]:
     if regions is None:
         return tuple(found)
     return tuple(x for x in found if any(start <= x.start and x.end <= end for start, end in regions))
-
-
-def blocks(data: bytes) -> list[tuple[int, int]] | None:
-    """Byte ranges between EVOLVE-BLOCK marker lines; None where there is no marker."""
-    regions: list[tuple[int, int]] = []
-    start: int | None = None
-    seen = False
-    for match in _MARK.finditer(data):
-        seen = True
-        if match[1] == b"START" and start is None:
-            start = data.find(b"\n", match.end()) + 1 or len(data)
-        elif match[1] == b"END" and start is not None:
-            regions.append((start, data.rfind(b"\n", 0, match.start()) + 1))
-            start = None
-    if start is not None:
-        regions.append((start, len(data)))
-    return regions if seen else None
 
 
 def skeleton(data: bytes, literals: Sequence[Literal]) -> bytes:

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from archives import syntax
 from archives.records import Candidate
+from evolve.blocks import outside
 from evolve.operators.base import Draft, Needs, Order, Refused, Source, Stateless
-from evolve.operators.literals import MAX_BYTES, blocks
+from evolve.operators.literals import MAX_BYTES
 from evolve.randomness import rng
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class Mutate(Stateless):
 
 def acceptable(old: bytes, new: bytes) -> bool:
     """Whether the new file compiles, means something else, and is the same outside marked blocks."""
-    if _outside(old) != _outside(new):
+    if outside(old) != outside(new):
         return False
     try:
         with warnings.catch_warnings():
@@ -158,12 +159,3 @@ def _text(data: bytes) -> str | None:
         return data.decode()
     except UnicodeDecodeError:
         return None
-
-
-def _outside(data: bytes) -> list[bytes] | None:
-    """What lies outside EVOLVE-BLOCK markers; None where there are none."""
-    regions = blocks(data)
-    if regions is None:
-        return None
-    cuts = [0, *(at for region in regions for at in region), len(data)]
-    return [data[start:end] for start, end in zip(cuts[::2], cuts[1::2], strict=True)]

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from archives.errors import StoreError
 from archives.measures import builtin
 from archives.records import Candidate, Proposal
+from evolve.blocks import kept
 from evolve.operators.base import Draft
 from evolve.run import Run, failed
 
@@ -58,11 +59,20 @@ def written(run: Run, proposal: Proposal, draft: Draft) -> tuple[Proposal, str |
     if refused:
         reason = f"{refused[0]} is protected: only files that artifact.include names may change"
         return replace(proposal, outcome="rejected", reason=reason), None
+    stray = next((path for path in changed if not _within_marks(run, parent, tree, path)), None)
+    if stray is not None:
+        reason = f"{stray} may change between its EVOLVE-BLOCK marks only, and was changed elsewhere"
+        return replace(proposal, outcome="rejected", reason=reason), None
     if tree == parent:
         return replace(proposal, outcome="unchanged", candidate=tree, reason="it changes nothing"), None
     if tree in run.population.candidates:
         return _duplicate(proposal, tree), None
     return proposal, tree
+
+
+def _within_marks(run: Run, parent: str, tree: str, path: str) -> bool:
+    old = run.store.read(parent, path)
+    return old is None or kept(old, run.store.read(tree, path))
 
 
 def founded(

@@ -135,6 +135,20 @@ def test_a_change_of_a_protected_file_is_rejected_before_it_runs(tmp_path: Path)
     assert "evaluate.py" in proposal.reason
 
 
+def test_a_change_outside_evolve_block_marks_is_rejected_before_it_runs(tmp_path: Path) -> None:
+    marked = "# EVOLVE-BLOCK-START\n1.0\n# EVOLVE-BLOCK-END\n0.0\n"
+    judge = 'print(sum(float(line) for line in open("value.txt") if "#" not in line))\n'
+    repo = repository(tmp_path / "target", {"value.txt": marked, "evaluate.py": judge})
+    campaign = run_patches(
+        repo, {"inside": marked.replace("1.0", "2.0"), "outside": marked.replace("0.0", "9.0")}
+    )
+    with campaign.reader() as reader:
+        assert [proposal.outcome for proposal in reader.proposals()] == ["candidate", "rejected"]
+        reason = [proposal.reason for proposal in reader.proposals()][1]
+    assert reason is not None
+    assert "EVOLVE-BLOCK" in reason
+
+
 def test_a_base_that_cannot_be_judged_ends_the_run_with_the_reason(tmp_path: Path) -> None:
     repo = repository(tmp_path / "target", {"value.txt": "1.0\n", "evaluate.py": "import no_such_module\n"})
     (repo / "evolve.toml").write_text(
