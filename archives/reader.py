@@ -46,6 +46,14 @@ from archives.schema import VERSION, version_of
 
 R = TypeVar("R", Proposal, Candidate, Evaluation, Decision, Champion, Call, Prompt, Event)
 
+BELIEVED = (
+    "+stage = 'full' AND part IS NULL"
+    " AND evaluator = coalesce((SELECT value FROM settings WHERE name = 'evaluator_version'), '1') + 0"
+    " AND (split = 'search'"
+    " OR id > coalesce((SELECT value FROM settings WHERE name = 'holdout_since'), '0') + 0)"
+)
+"""What an evaluation must be to count as a word on its candidate: in full, by the evaluator and on the
+holdout that are in force. What earlier ones said stays in the journal, and is not believed."""
 _LOCK_TIMEOUT = 5.0
 _AT_A_TIME = 1000
 _HEX = frozenset("0123456789abcdef")
@@ -231,10 +239,11 @@ class Reader:
             candidate: Id of a candidate.
             split: Which cases were judged.
             purpose: Why they were.
-            every: Also those of earlier stages and of parts, which are no word on a candidate as a whole.
+            every: Also those of earlier stages and of parts, which are no word on a candidate as a whole, and
+                those that are not believed any more.
         """
         wanted = {"candidate": candidate, "split": split, "purpose": purpose}
-        return self._filter(EVALUATIONS, wanted, "" if every else "stage = 'full' AND part IS NULL")
+        return self._filter(EVALUATIONS, wanted, "" if every else BELIEVED)
 
     def looks(self) -> Iterator[Look]:
         """Evaluations in full for the search, by id, with only what standing is made of.
@@ -243,7 +252,7 @@ class Reader:
         """
         sql = (
             "SELECT candidate, verdict, purpose, evaluator, score, measures FROM evaluations"
-            " WHERE +split = 'search' AND +stage = 'full' AND part IS NULL ORDER BY id"
+            f" WHERE +split = 'search' AND {BELIEVED} ORDER BY id"
         )
         with self._refusing():
             for candidate, verdict, purpose, evaluator, score, measures in self._connection.execute(sql):
@@ -301,7 +310,7 @@ class Reader:
         return known
 
     def _words(self, candidate: str, columns: str) -> list[Any]:
-        clause = "candidate = ? AND split = 'search' AND stage = 'full' AND part IS NULL ORDER BY id"
+        clause = f"candidate = ? AND split = 'search' AND {BELIEVED} ORDER BY id"
         return self._rows(f"SELECT {columns} FROM evaluations WHERE {clause}", (candidate,))
 
     def decisions(self) -> Iterator[Decision]:

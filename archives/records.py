@@ -221,7 +221,7 @@ class Decision:
         champion: Champion it was compared with.
         proposal: Proposal that made the challenger.
         promoted: Whether it became champion.
-        rule: Rule that decided: "strict" or "evalue".
+        rule: Rule that decided: "strict", "evalue", or "renewal" where a champion was not borne out.
         reason: The decision in one line.
         evidence: Numbers behind it (JSON).
     """

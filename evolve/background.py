@@ -101,6 +101,7 @@ def _described(campaign: Campaign) -> dict[str, Any]:
     return {
         "root": str(campaign.repository.root),
         "prefix": campaign.prefix,
+        "accept_evaluator": campaign.accept_evaluator,
         "config": campaign.config.model_dump(mode="json"),
     }
 
@@ -207,7 +208,8 @@ def _conduct(home: Path, order: dict[str, Any], reporter: Reporter) -> int:
     from evolve.views.progress import Progress
 
     config = configuration.parse(order["config"], "the command's configuration")
-    campaign = Campaign(Repository.find(Path(order["root"])), Layout(home), config, order["prefix"])
+    repository, accept = Repository.find(Path(order["root"])), order["accept_evaluator"]
+    campaign = Campaign(repository, Layout(home), config, order["prefix"], accept_evaluator=accept)
     with campaign.reader() as reader:
         progress = Progress(answering.status(reader, home, None))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,6 +42,7 @@ class Bench:
         prefix: Folder of the configuration inside the repository, "" or ending in "/".
         hidden: Paths that appear in holdout evaluations only.
         width: Evaluations at a time; `slots.width` changes it.
+        overlay: Files laid over each candidate, None where one is gone: a later version of the evaluator.
     """
 
     def __init__(
@@ -52,8 +53,11 @@ class Bench:
         prefix: str,
         hidden: Callable[[str], bool],
         width: int,
+        overlay: Mapping[str, bytes | None] | None = None,
     ) -> None:
         self.spec = spec
+        self._store = store
+        self.overlay = overlay
         self._prefix = prefix
         self._hidden = hidden
         self._closed = False
@@ -114,11 +118,16 @@ class Bench:
             if self._closed:
                 raise Closed
             slot = place.slot
-            await trio.to_thread.run_sync(slot.move_to, candidate.id, hidden)
+            tree = await trio.to_thread.run_sync(self._fill, slot, candidate.id, hidden)
             if place.runner is None:
                 place.scratch.mkdir(parents=True, exist_ok=True)
                 runner = Runner(self.spec, slot.path, place.scratch, self._prefix.rstrip("/"))
                 place.runner = await self._stack.enter_async_context(runner)
             if begun is not None:
                 begun()
-            return await place.runner.evaluate(request, lambda: slot.move_to(candidate.id, hidden), timeout)
+            return await place.runner.evaluate(request, lambda: slot.move_to(tree, hidden), timeout)
+
+    def _fill(self, slot: Slot, candidate: str, hidden: Callable[[str], bool] | None) -> str:
+        tree = self._store.write_tree(candidate, self.overlay) if self.overlay else candidate
+        slot.move_to(tree, hidden)
+        return tree

@@ -28,6 +28,7 @@ class Campaign:
         layout: Paths of the campaign.
         prefix: Folder of the configuration inside the repository, "" or ending in "/".
         started_in: Working tree it was started in.
+        accept_evaluator: Whether the next run takes an evaluator that has changed as a new version of it.
     """
 
     def __init__(
@@ -37,7 +38,9 @@ class Campaign:
         config: Config | Mapping[str, Any],
         prefix: str,
         started_in: Path | None = None,
+        accept_evaluator: bool = False,
     ) -> None:
+        self.accept_evaluator = accept_evaluator
         self.started_in = started_in or repository.root.resolve()
         self.repository = repository
         self.layout = layout

@@ -64,7 +64,7 @@ async def _try(campaign: Campaign) -> list[Outcome]:
     config = campaign.config
     with campaign.reader() as reader:
         base = reader.candidate(reader.setting("base"))
-    spec, _ = prepared(campaign, evaluator_spec(campaign))
+    spec = prepared(campaign, evaluator_spec(campaign)).spec
     assert base is not None  # written when the campaign was created
     cases = None if config.evaluator.cases is None else tuple(config.evaluator.cases)
     outcomes: list[Outcome] = []

@@ -44,10 +44,13 @@ from evolve.run import Run, failed
 from evolve.stages.admit import admit, learn
 from evolve.stages.baseline import baseline
 from evolve.stages.challenge import gated
+from evolve.stages.renew import keep_renewing, renew
 from evolve.steering import take_up, watch_inbox
 from evolve.summary import NAME as SUMMARY
 from evolve.summary import summary_of
 from evolve.territory import editable, visible
+from evolve.versions import VERSION
+from evolve.versions import take_up as take_up_changes
 
 State = Literal["finished", "stopped"]
 WALL_TICK = 1.0
@@ -81,6 +84,8 @@ async def run_campaign(campaign: Campaign, listener: Callable[[str, Any], None])
         journal = Journal.open(campaign.layout.database)
         try:
             campaign.store.recover()
+            for change in take_up_changes(campaign, journal, campaign.accept_evaluator):
+                listener("evaluator", change)
             listener("limits", await _begin(campaign, journal))
             listener("owned", os.getpid())
             try:
@@ -169,7 +174,7 @@ async def _assembled(
             config.evaluator.direction,
             [Axis(**axis) for axis in facts["axes"]],
             facts["depth"],
-            facts.get("noise", 0.0),
+            facts.get("noise") or 0.0,
             lookup.candidate,
         )
         population.load(reader.stubs(), reader.looks(), reader.champions())
@@ -211,11 +216,14 @@ async def _assembled(
                 next_ids=_next_ids(reader),
                 listener=listener,
                 traffic=None if models is None else models.traffic,
+                evaluator=facts.get(VERSION, 1),
             )
             if mending and tools is not None and tools.models is not None:
                 run.repairer = repairer_for(tools.models, tools.composer)
-            run.refused = {decision.challenger for decision in reader.decisions()}
+            before = facts.get("decided_before", 0)
+            run.refused = {one.challenger for one in reader.decisions() if one.id > before}
             run.gated = gated(reader)
+            run.learned_before = facts.get("admitted_before", 0)
             _relearn(run)
             await run.record(Setting("arms", run.arms.said()))
             yield run
@@ -265,13 +273,19 @@ async def _conduct(run: Run, heard: Interrupts, campaign: Campaign) -> None:
         nursery.start_soon(_watch_wall, run)
         nursery.start_soon(_watch_store, run)
         await _set_up(run, campaign)
+        width = first_evaluators(run.config)
         if run.stopping is None:
             await baseline(run)
         if run.budget.left("wall") <= 0 and (reason := run.budget.used_up()):
             run.stop(reason)
+        if run.stopping is None:
+            await renew(run, width)
+        nursery.start_soon(keep_renewing, run, width)
         pace = Pace(run)
         nursery.start_soon(pace.watch)
         await pace.pipeline.go(unfinished)
+        if run.asked_again and not run.interrupted:
+            await renew(run, width)
         nursery.cancel_scope.cancel()
     with trio.CancelScope(shield=True):
         await run.record(
@@ -289,10 +303,13 @@ async def _set_up(run: Run, campaign: Campaign) -> None:
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(give_up_when_stopping, nursery.cancel_scope)
-        run.bench.spec, facts = await trio.to_thread.run_sync(
+        ready = await trio.to_thread.run_sync(
             prepared, campaign, run.bench.spec, trio.from_thread.check_cancelled
         )
-        await run.record(*facts)
+        run.bench.spec, run.bench.overlay, run.pins = ready.spec, ready.overlay, ready.pins
+        await run.record(*ready.facts)
+        for note in ready.notes:
+            await run.tell("evaluator", note)
         nursery.cancel_scope.cancel()
 
 

@@ -89,7 +89,12 @@ async def evaluated(run: Run, errand: Errand) -> Evaluation:
 
 
 async def journaled(run: Run, evaluation: Evaluation) -> Evaluation:
-    """Write an evaluation down, charge it, and let everybody hear of it."""
+    """Write an evaluation down, charge it, and let everybody hear of it.
+
+    Raises:
+        JudgeChanged: What judges is not what it was, so the verdict is not believed.
+    """
+    await run.pins.verify()
     reach("evaluate.judged")
     await run.record(evaluation)
     reach("evaluate.recorded")

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from archives.checkouts import Checkouts
 from archives.errors import EvaluatorError
 from archives.records import Setting
-from evaluators.preparation import fingerprint, run_setup
+from evaluators.preparation import run_setup
 from evaluators.spec import EvaluatorSpec, Provided
 from evolve.bench import Bench
 from evolve.campaign import Campaign
 from evolve.foreign import entry_point, foreign
 from evolve.globs import matcher
+from evolve.pins import Pins
 from evolve.territory import origin
+from evolve.versions import judged_files, overlay_of, pinned_places
 from evolve.workshop import Workshop
 
 
@@ -61,47 +62,75 @@ def agents_workshop(campaign: Campaign) -> Workshop:
     return Workshop(campaign.store, campaign.layout.agents, campaign.folder, campaign.prefix, home, hidden)
 
 
-def prepared(
-    campaign: Campaign, spec: EvaluatorSpec, check: Callable[[], object] = lambda: None
-) -> tuple[EvaluatorSpec, list[Setting]]:
-    """Run the set-up command if it has not been run, and check that the data are what they were.
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """The judge, ready.
+
+    Attributes:
+        spec: The evaluator with what its set-up made.
+        overlay: Files laid over every tree that is judged, None where one is gone; None for nothing.
+        pins: All that must not change while it judges.
+        facts: What is to be journaled.
+        notes: What a person should know, one line each.
+    """
+
+    spec: EvaluatorSpec
+    overlay: Mapping[str, bytes | None] | None
+    pins: Pins
+    facts: list[Setting]
+    notes: list[str]
+
+
+def prepared(campaign: Campaign, spec: EvaluatorSpec, check: Callable[[], object] = lambda: None) -> Prepared:
+    """Run the set-up command if it has not been run, and check that what judges is what it was.
 
     Blocks as long as the set-up takes; what `check` raises meanwhile ends it.
 
-    Returns:
-        The evaluator with what its set-up made, and facts to be journaled.
-
     Raises:
-        EvaluatorError: The set-up failed, or the data have changed since the campaign began.
+        EvaluatorError: The set-up failed, or what judges has changed since the campaign began.
     """
-    facts = []
-    pins = _pins(campaign)
     with campaign.reader() as reader:
+        overlay = overlay_of(campaign.store, reader)
         known, made, base = (reader.setting(name) for name in ("pins", "provided", "base"))
-    if known is None:
-        facts.append(Setting("pins", pins))
-    elif changed := [path for path in pins if pins[path] != known.get(path)]:
-        raise EvaluatorError(
-            f"evaluator.data: {changed[0]} has changed since the campaign began, so results could not be "
-            "compared; put it back, or start a campaign with another name"
-        )
-    if spec.setup is None:
-        return spec, facts
+    tree = overlay.tree if overlay else base
+    places = pinned_places(campaign, campaign.config, tree)
+    _check_data(campaign)
+    facts: list[Setting] = []
+    notes: list[str] = []
     folder = campaign.layout.prepared
-    if made is None or not folder.is_dir():
+    if known is not None:
+        Pins.said(known, places).check()
+    if spec.setup is not None and (made is None or not folder.is_dir()):
         slot = Checkouts(campaign.store, folder.parent).slot(0)
-        slot.move_to(base, matcher(campaign.config.holdout.files, campaign.prefix))
-        done = run_setup(spec, slot.path / campaign.prefix, check)
-        made = [[one.path, str(one.source)] for one in done]
+        slot.move_to(tree, matcher(campaign.config.holdout.files, campaign.prefix))
+        made = [[one.path, str(one.source)] for one in run_setup(spec, slot.path / campaign.prefix, check)]
         facts.append(Setting("provided", made))
-    return replace(spec, provided=tuple(Provided(path, Path(source)) for path, source in made)), facts
+        known = None
+    if known is None:
+        notes = _differing(campaign, tree, judged_files(campaign, tree))
+    provided = tuple(Provided(path, Path(source)) for path, source in made or () if spec.setup is not None)
+    places |= {f"set-up: {one.path}": one.source for one in provided}
+    pins = Pins.of(places) if known is None else Pins.said(known, places)
+    pins.check()
+    facts.append(Setting("pins", pins.facts()))
+    files = None if overlay is None else overlay.files
+    return Prepared(replace(spec, provided=provided), files, pins, facts, notes)
 
 
-def _pins(campaign: Campaign) -> dict[str, Any]:
-    pins = {}
+def _check_data(campaign: Campaign) -> None:
     for path in campaign.config.evaluator.data:
         place = campaign.folder / path
         if not place.exists():
             raise EvaluatorError(f"evaluator.data: {place} does not exist; put it there, or correct the path")
-        pins[path] = fingerprint([(path, place)])
-    return pins
+
+
+def _differing(campaign: Campaign, tree: str, files: Mapping[str, Path]) -> list[str]:
+    """Files of the evaluator that are others in the working tree than those that judge."""
+    store, found = campaign.store, []
+    for path, place in files.items():
+        if not place.is_file() or place.read_bytes() != store.read(tree, path):
+            found.append(path)
+    if not found:
+        return []
+    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    return [f"{found[0]}{more} differs from the base commit, whose evaluator is the one that judges"]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from evolve.config import Config
 
 # What decides what a result means; the rest of evolve.toml may change between two runs.
-IDENTITY = ("artifact", "evaluator", "holdout", "promotion")
+IDENTITY = ("artifact", "evaluator", "promotion")
 
 
 def find_config(start: Path, root: Path) -> Path:
@@ -171,29 +171,49 @@ def _named(name: str, start: Path, home: Path | None) -> Campaign | None:
     return next((one for one in list_campaigns(start, home) if one.name == name), None)
 
 
-def _continue(campaign: Campaign, config: Config) -> Campaign:
+def _continue(campaign: Campaign, config: Config, accept: bool = False) -> Campaign:
     """The existing campaign under today's evolve.toml."""
     old, new = campaign.config, config
-    changed = [table for table in IDENTITY if getattr(old, table) != getattr(new, table)]
+    accepted = ("evaluator",) if accept else ()
+    changed = [
+        table for table in IDENTITY if table not in accepted and getattr(old, table) != getattr(new, table)
+    ]
     if old.campaign.seed != new.campaign.seed:
         changed.append("campaign.seed")
     if changed:
         raise ConfigError(
             f"evolve.toml: {changed[0]} has changed since campaign {campaign.name} began; its results "
-            "could not be compared; change it back, or give the new campaign another campaign.name"
+            f"could not be compared; change it back, {_ways_out(changed)}"
         )
-    return Campaign(campaign.repository, campaign.layout, new, campaign.prefix)
+    layout, prefix = campaign.layout, campaign.prefix
+    return Campaign(campaign.repository, layout, new, prefix, accept_evaluator=accept)
 
 
-def reopen(start: Path, name: str | None = None, home: Path | None = None) -> Campaign:
-    """An existing campaign to go on with, under today's evolve.toml where that still describes it."""
+def _ways_out(changed: list[str]) -> str:
+    if changed == ["evaluator"]:
+        return "or judge everything anew with it: `evolve resume --accept-evaluator`"
+    return "or give the new campaign another campaign.name"
+
+
+def reopen(
+    start: Path, name: str | None = None, home: Path | None = None, accept_evaluator: bool = False
+) -> Campaign:
+    """An existing campaign to go on with, under today's evolve.toml where that still describes it.
+
+    Args:
+        start: A folder in the repository.
+        name: Its name; the newest one if None.
+        home: Folder of the campaigns, if it is not in the repository.
+        accept_evaluator: Whether an evaluator that has changed judges from now on.
+    """
     from evolve import config as configuration
     from evolve.creation import default_name
 
     campaign = open_campaign(start, name, home)
+    campaign.accept_evaluator = accept_evaluator
     path = campaign.folder / configuration.FILE_NAME
     if not path.is_file():
         return campaign
     config = configuration.load(path)
     named = config.campaign.name or default_name(campaign.repository, campaign.prefix)
-    return _continue(campaign, config) if named == campaign.name else campaign
+    return _continue(campaign, config, accept_evaluator) if named == campaign.name else campaign

@@ -27,6 +27,7 @@ from evolve.models.traffic import Traffic
 from evolve.operators.base import Operator, Repairer, Source
 from evolve.operators.manual import Manual
 from evolve.parts import Pace
+from evolve.pins import Pins
 from evolve.policies.base import Policy
 from evolve.population import Population
 from evolve.staleness import successor
@@ -55,6 +56,11 @@ class Run:
         gating: Whether a challenge is being decided.
         gated: Evaluations that gates have had so far.
         refused: Candidates about which a challenge has been decided.
+        pins: What must not change while it judges.
+        asked_again: Whether somebody wants a candidate judged again.
+        learned_before: Proposals up to this place in the order of admission were judged by another evaluator.
+        renewing: Held by who judges again what was judged before.
+        deciding: Held while a challenge is decided.
         paused: Whether nothing new is proposed until somebody says so.
         stages: The workers of each stage, in the order in which proposals pass.
         measured: Told of each evaluation when it has ended.
@@ -103,6 +109,11 @@ class Run:
     traffic: Traffic | None = None
     changed: trio.Event = field(default_factory=trio.Event)
     repairer: Repairer | None = None
+    pins: Pins = field(default_factory=lambda: Pins({}, {}))
+    asked_again: bool = False
+    learned_before: int = 0
+    renewing: trio.Lock = field(default_factory=trio.Lock)
+    deciding: trio.Lock = field(default_factory=trio.Lock)
     manual: Manual = field(default_factory=Manual)
     submitted: deque[Proposal] = field(default_factory=deque)
     evaluator: int = 1
@@ -170,7 +181,8 @@ class Run:
 
     def basis(self) -> Basis:
         """The versions that hold now."""
-        return Basis(self.population.champion.version, self.population.grid.version)
+        archive = self.population.grid.version
+        return Basis(self.population.champion.version, archive, evaluator=self.evaluator)
 
     def successor(self, proposal: Proposal) -> str | None:
         """What has taken the place of a proposal's parent; None where it is not stale."""

@@ -14,6 +14,7 @@ from archives.journal import Journal
 from archives.reader import Reader
 from archives.records import Basis, Record, Setting
 from evolve.budget import extended
+from evolve.claims import CLAIMS, claims_of, next_seed
 from evolve.inbox import Answer, NoAnswer, Request, answer_to, pending, post
 from evolve.ownership import own
 from evolve.submission import opened
@@ -69,6 +70,9 @@ def _of_living(run: Run, request: Request) -> Decided:
         return answer, settings
     if request.action == "propose":
         return _of_proposal_to_living(run, request.arguments)
+    if request.action == "reevaluate":
+        when = "the next run does it" if run.stopping else "as soon as a slot is free"
+        return _of_doubt(run.reader, request.arguments, when)
     if request.addressee not in (os.getpid(), 0):
         return Answer(False, "it was meant for an orchestrator that is gone; ask again"), []
     if request.action == "resume":
@@ -105,6 +109,8 @@ def _act(run: Run, request: Request, answer: Answer) -> None:
         proposal = run.reader.proposal(answer.data["proposal"])
         assert proposal is not None  # it was journaled with the answer
         run.submit(proposal)
+    elif request.action == "reevaluate":
+        run.asked_again = True
     elif request.action == "stop":
         run.interrupted = True
         run.stop("stopped by `evolve stop`")
@@ -143,6 +149,8 @@ def _of_resting(reader: Reader, request: Request) -> Decided:
         return answer, settings
     if request.action == "propose":
         return _of_proposal_to_resting(reader, request.arguments)
+    if request.action == "reevaluate":
+        return _of_doubt(reader, request.arguments, "no orchestrator lives, `evolve resume` does it")
     if request.action == "resume":
         return Answer(False, "no orchestrator lives"), []
     if request.action == "pause":
@@ -163,6 +171,18 @@ def _of_proposal_to_resting(reader: Reader, given: Mapping[str, Any]) -> Decided
     text = f"proposal {number}; no orchestrator lives, `evolve resume` judges it"
     proposal = opened(number, Basis(max(0, counts.last_champion), 0), given)
     return Answer(True, text, {"proposal": number}), [proposal]
+
+
+def _of_doubt(reader: Reader, given: Mapping[str, Any], when: str) -> Decided:
+    """Have a candidate judged again."""
+    candidate = str(given.get("candidate"))
+    if reader.candidate(candidate) is None:
+        return Answer(False, f"there is no candidate {candidate[:40]}"), []
+    claims = claims_of(reader)
+    if any(claim["candidate"] == candidate for claim in claims):
+        return Answer(True, f"{candidate[:10]} waits to be judged again already"), []
+    claim = {"candidate": candidate, "seed": next_seed(reader, candidate)}
+    return Answer(True, f"{candidate[:10]} is judged again; {when}"), [Setting(CLAIMS, [*claims, claim])]
 
 
 def _state(state: str, reason: str) -> list[Setting]:

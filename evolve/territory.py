@@ -17,17 +17,20 @@ from evolve.globs import matcher
 def evaluator_files(config: Config, paths: Iterable[str], prefix: str = "") -> tuple[str, ...]:
     """Files of the repository that the evaluator's command or function names."""
     known = set(paths)
-    if config.evaluator.contract is not None:
-        words = foreign_files(config)
-    elif config.evaluator.function is not None:
-        words = [config.evaluator.function.rsplit(":", 1)[0]]
-    else:
-        try:
-            words = shlex.split(config.evaluator.command or "")
-        except ValueError:
-            words = (config.evaluator.command or "").split()
-    named = [prefix + word.removeprefix("./") for word in words]
+    named = [prefix + word.removeprefix("./") for word in evaluator_words(config)]
     return tuple(path for path in named if path in known)
+
+
+def evaluator_words(config: Config) -> list[str]:
+    """What of the evaluator's command, function or contract may be a path."""
+    if config.evaluator.contract is not None:
+        return list(foreign_files(config))
+    if config.evaluator.function is not None:
+        return [config.evaluator.function.rsplit(":", 1)[0]]
+    try:
+        return shlex.split(config.evaluator.command or "")
+    except ValueError:
+        return (config.evaluator.command or "").split()
 
 
 def editable(config: Config, paths: Iterable[str], prefix: str = "") -> Callable[[str], bool]:

@@ -120,6 +120,8 @@ def _status(reader: Reader, home: Path, pid: int | None) -> Status:
         runs=counts.evaluations,
         noise=reader.setting("noise"),
         rule=reader.setting("rule"),
+        evaluator=reader.setting("evaluator_version", 1),
+        waiting=len(reader.setting("claims", [])),
         pid=pid,
         home=str(home),
     )

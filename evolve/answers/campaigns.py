@@ -123,6 +123,10 @@ class Status(Answer):
     """Standard deviation of the base's score from run to run."""
     rule: str | None
     """Promotion rule in force."""
+    evaluator: int
+    """Version of the evaluator in force; what earlier versions said is not believed."""
+    waiting: int
+    """Candidates that wait to be judged again."""
     pid: int | None
     """Process of the living orchestrator (0: not known)."""
     home: str

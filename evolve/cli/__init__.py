@@ -43,6 +43,7 @@ COMMANDS: dict[str, Lazy] = {
     "stop": Lazy("evolve.cli.steer:stop", "Finish what is in flight and end the run.", START),
     "budget": Lazy("evolve.cli.steer:budget", "Show the budget, or add to it.", START),
     "propose": Lazy("evolve.cli.propose:propose", "Hand in a patch or a reply as a proposal.", START),
+    "reevaluate": Lazy("evolve.cli.steer:reevaluate", "Judge a candidate once more.", START),
     "doctor": Lazy("evolve.cli.check:doctor", "Say what is in the way on this machine.", START),
     "list": Lazy("evolve.cli.inspect:list_", "List the campaigns of this repository.", LOOK),
     "status": Lazy("evolve.cli.inspect:status", "Show where the campaign stands.", LOOK),

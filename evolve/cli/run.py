@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from archives.errors import CampaignBusy
 from evolve.cli.place import Place
 
 if TYPE_CHECKING:
@@ -46,12 +47,19 @@ def run(place: Place, detach: bool, from_recording: str | None) -> int:
 
 @click.command()
 @detach_option
+@click.option(
+    "--accept-evaluator",
+    is_flag=True,
+    help="Judge with the evaluator as it is now, and judge again what the earlier one said.",
+)
 @click.pass_obj
-def resume(place: Place, detach: bool) -> int:
+def resume(place: Place, detach: bool, accept_evaluator: bool) -> int:
     """Go on with a campaign that was paused, was stopped or died; with no name, the newest."""
     from evolve.lookup import reopen
 
-    campaign = reopen(place.start, place.campaign, place.home)
+    campaign = reopen(place.start, place.campaign, place.home, accept_evaluator)
+    if accept_evaluator and campaign.owner() is not None:
+        raise CampaignBusy("an orchestrator runs it with the old evaluator; `evolve stop` first")
     if unpause(campaign):
         return 0
     return launch(campaign) if detach else conduct(campaign)

@@ -140,6 +140,24 @@ def pause(place: Place, as_json: bool) -> int:
     return _tell(campaign, ask(campaign, "pause"), as_json)
 
 
+@click.command()
+@click.argument("candidate", metavar="ID")
+@json_option
+@click.pass_obj
+def reevaluate(place: Place, candidate: str, as_json: bool) -> int:
+    """Judge a candidate once more, under a seed of its own; its score is the mean of all looks.
+
+    A campaign that runs does it at once, one that rests when it goes on. It counts against the budget.
+    """
+    from evolve.answering import resolve
+    from evolve.steering import ask
+
+    campaign = place.open()
+    with campaign.reader() as reader:
+        id = resolve(reader, candidate).id
+    return _tell(campaign, ask(campaign, "reevaluate", candidate=id), as_json)
+
+
 def _tell(campaign: Campaign, answer: Answer, as_json: bool) -> int:
     from evolve.answers import Steered
 

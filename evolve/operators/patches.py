@@ -62,7 +62,7 @@ class Patches:
         if proposal.operator != self.name or "patch" not in proposal.payload:
             return
         self._in_flight.pop(proposal.number, None)
-        usable = candidate is not None and merit is not None
+        usable = candidate is not None and (merit is not None or proposal.gain is not None)
         self._results[str(proposal.payload["patch"])] = candidate.id if candidate and usable else None
 
     def recall(self, proposal: Proposal) -> None:

@@ -58,6 +58,8 @@ class Tune:
         own = proposal.operator == self.name and "skeleton" in proposal.payload
         helped = merit is not None and (proposal.gain is None or proposal.gain > 0)
         # Of other operators only improvements matter; reading the rest would cost more than it tells.
+        if own and merit is None and proposal.gain is not None:
+            return  # another evaluator judged it; what that said is not believed
         if own or (helped and candidate is not None):
             self._notes.append(_Note(proposal, candidate, merit))
 

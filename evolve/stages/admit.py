@@ -40,7 +40,8 @@ async def admit(run: Run, proposal: Proposal) -> Proposal:
 def learn(run: Run, proposal: Proposal) -> None:
     """Teach operators and choices one closed proposal; live and when a campaign is resumed."""
     candidate = run.population.candidates.get(proposal.candidate) if proposal.candidate else None
-    merit = run.population.first_merit(candidate.id) if candidate else None
+    believed = (proposal.admitted or 0) > run.learned_before
+    merit = run.population.first_merit(candidate.id) if candidate and believed else None
     for operator in run.operators.values():
         operator.observe(proposal, candidate, merit)
     _note_broken(run, proposal, merit)

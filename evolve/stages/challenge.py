@@ -76,21 +76,22 @@ def contender(run: Run) -> str | None:
 
 async def challenge(run: Run, proposal: Proposal) -> None:
     """Decide whether the proposal's candidate becomes champion, and keep the evidence."""
-    if not challenges(run, proposal):
-        return
-    challenger = proposal.candidate if run.rule == "strict" else contender(run)
-    assert challenger is not None  # or there were no challenge
-    run.gating = True
-    try:
-        bout = Bout(run, proposal, challenger)
-        ruling = await bout.second_look()
-        if ruling is None:
-            ruling = await bout.compare() if run.rule == "strict" else await bout.gate()
-        if ruling.promoted and run.config.holdout.present:
-            ruling = await bout.holdout(ruling)
-        await _decide(run, challenger, ruling)
-    finally:
-        run.gating = False
+    async with run.deciding:
+        if not challenges(run, proposal):
+            return
+        challenger = proposal.candidate if run.rule == "strict" else contender(run)
+        assert challenger is not None  # or there were no challenge
+        run.gating = True
+        try:
+            bout = Bout(run, proposal, challenger)
+            ruling = await bout.second_look()
+            if ruling is None:
+                ruling = await bout.compare() if run.rule == "strict" else await bout.gate()
+            if ruling.promoted and run.config.holdout.present:
+                ruling = await bout.holdout(ruling)
+            await _decide(run, challenger, ruling)
+        finally:
+            run.gating = False
 
 
 class Bout:
@@ -190,7 +191,7 @@ class Bout:
             return replace(ruling, promoted=False, reason=f"holdout: {worse.verdict}: {worse.reason}")
         noisy = self.run.rule == "evalue"
         sign = int(self.run.population.sign)
-        allowed, words = holdout_allows(_scores(mine, noisy), _scores(theirs, noisy), sign, noisy)
+        allowed, words = holdout_allows(scores_of(mine, noisy), scores_of(theirs, noisy), sign, noisy)
         evidence = {**ruling.evidence, "holdout": {"challenger": mine.score, "champion": theirs.score}}
         joined = f"{ruling.reason}; {words}" if allowed else f"{ruling.reason}, but {words}"
         return replace(ruling, promoted=allowed, reason=joined, evidence=evidence)
@@ -221,7 +222,7 @@ class Bout:
         return guards(names, mine, theirs, int(self.run.population.sign))
 
 
-def _scores(evaluation: Evaluation, noisy: bool) -> Scores:
+def scores_of(evaluation: Evaluation, noisy: bool) -> Scores:
     """Scores by case where they say the same as the objective and noise makes them worth having."""
     score = evaluation.score or 0.0
     cases = {case.name: case.score for case in evaluation.cases}

@@ -65,6 +65,10 @@ def status(console: Console, answer: Status) -> None:
     table.add_row("proposals", _counts(answer.proposals, answer.outcomes))
     table.add_row("candidates", _counts(answer.candidates, answer.verdicts))
     table.add_row("evaluations", _evaluations(answer))
+    if answer.evaluator > 1:
+        table.add_row("evaluator", f"version {answer.evaluator}; what earlier ones said is not believed")
+    if answer.waiting:
+        table.add_row("to be judged again", f"{answer.waiting} candidates")
     table.add_row("champions", f"{answer.promotions} promoted")
     table.add_row("archive", f"{answer.elites} elites, {answer.coverage:.0%} of the cells")
     table.add_row("in flight", f"{answer.in_flight} ({answer.stale} stale)")
