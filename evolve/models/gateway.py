@@ -185,6 +185,7 @@ class Gateway:
         if self._guard is not None:
             self._guard.check(messages)
         calls: list[Call] = []
+        faults: list[Fault] = []
         prompt: Prompt | None = Prompt(question.prompt, tuple(messages))
         while True:
             member = self._choose(question, calls, model)
@@ -195,7 +196,8 @@ class Gateway:
             except _Failed as failure:
                 fault, prompt = failure.fault, None
                 calls.append(failure.call)
-                pause = self._after(member, question, failure, began, calls)
+                faults.append(fault)
+                pause = self._after(member, question, failure, began, faults)
                 if pause is None:
                     raise self._given_up(member, fault, calls) from fault
                 if pause and not (member.breaker.failures and member.breaker.open):
@@ -265,7 +267,7 @@ class Gateway:
             raise
 
     def _after(
-        self, member: Member, question: Question, failure: _Failed, began: int, calls: Sequence[Call]
+        self, member: Member, question: Question, failure: _Failed, began: int, faults: Sequence[Fault]
     ) -> float | None:
         """Seconds to wait before the next attempt; None if there is to be none."""
         fault = failure.fault
@@ -275,14 +277,15 @@ class Gateway:
         if fault.kind == "overflow":
             fits = member.learn_size(fault.size) and member.could_fit(question.estimate)
             return 0.0 if fits else None
-        pause = self._pause_after(question, fault, len(calls))
+        pause = self._pause_after(question, faults)
         if fault.kind != "rate" or pause is None:
             member.breaker.failed(began, fault.reason, time.monotonic())
         return pause
 
-    def _pause_after(self, question: Question, fault: Fault, tries: int) -> float | None:
-        most = min(self._tries, ATTEMPTS_AFTER_TIMEOUT if fault.kind == "timeout" else ATTEMPTS)
-        if fault.kind == "answer" or tries >= most:
+    def _pause_after(self, question: Question, faults: Sequence[Fault]) -> float | None:
+        fault, tries = faults[-1], len(faults)
+        slow = sum(each.kind == "timeout" for each in faults)
+        if fault.kind == "answer" or tries >= self._tries or slow >= ATTEMPTS_AFTER_TIMEOUT:
             return None
         if fault.wait is not None and fault.wait > LONGEST_WAIT:
             fault.reason += f" (asks to come back in {fault.wait:.0f} s)"
