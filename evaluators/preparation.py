@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from archives.errors import EvaluatorError
-from evaluators.environment import environment, find_interpreter
+from evaluators.environment import SUPPLIED, environment, find_interpreter, followed
 from evaluators.spec import EvaluatorSpec, Provided, command_line
 from evaluators.text import one_line, plain
 
 _SETUP_SECONDS = 3600.0
 _CHUNK = 1 << 20
 _CHECK_EVERY = 0.2
+LISTED = "EVOLVE-TESTS "
+"""What the line with the names of a suite's tests begins with."""
 
 
 def run_setup(
@@ -42,7 +45,7 @@ def run_setup(
     surroundings |= {name: os.environ[name] for name in ("HOME",) if name in os.environ}
     surroundings["TMPDIR"] = os.environ.get("TMPDIR", "/tmp")
     try:
-        code, out, err = _carried_out(spec.setup, folder, surroundings, check)
+        code, out, err = _carried_out(command_line(spec.setup), folder, surroundings, check)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise EvaluatorError(f'evaluator.setup = "{spec.setup}": {one_line(str(error))}') from None
     if code != 0:
@@ -52,13 +55,43 @@ def run_setup(
     return tuple(Provided(path, folder / path) for path in _topmost(set(_paths(folder)) - before))
 
 
+def listed(
+    spec: EvaluatorSpec, folder: Path, argv: tuple[str, ...], check: Callable[[], object] = lambda: None
+) -> tuple[str, ...]:
+    """Ask a suite which tests there are in `folder`, a checkout of the base, outside the walls.
+
+    Args:
+        spec: The evaluator.
+        folder: The folder.
+        argv: The command that prints a line "EVOLVE-TESTS" with their names as JSON.
+        check: Called now and then; what it raises ends the command.
+
+    Raises:
+        EvaluatorError: It says nothing of the kind.
+    """
+    python = find_interpreter(spec)
+    surroundings = {**environment(spec, python, folder), "HOME": os.environ.get("HOME", "/")}
+    surroundings["TMPDIR"] = os.environ.get("TMPDIR", "/tmp")
+    own = followed(python, spec.root, folder).values()
+    surroundings["PYTHONPATH"] = os.pathsep.join([*own, str(SUPPLIED)])
+    try:
+        _, out, err = _carried_out([python.executable, *argv[1:]], folder, surroundings, check)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise EvaluatorError(f"the tests of the base cannot be listed: {one_line(str(error))}") from None
+    for line in plain(out).splitlines():
+        if line.startswith(LISTED):
+            return tuple(json.loads(line[len(LISTED) :]))
+    said = plain(err[-4096:] or out[-4096:]).strip().splitlines() or ["nothing was printed"]
+    raise EvaluatorError(f"the tests of the base cannot be listed: {one_line(said[-1])}")
+
+
 def _carried_out(
-    command: str, folder: Path, surroundings: Mapping[str, str], check: Callable[[], object]
+    argv: Sequence[str], folder: Path, surroundings: Mapping[str, str], check: Callable[[], object]
 ) -> tuple[int, bytes, bytes]:
     """Exit code, output and errors of a command; its process group ends with it."""
     deadline = time.monotonic() + _SETUP_SECONDS
     with subprocess.Popen(
-        command_line(command),
+        argv,
         cwd=folder,
         env=surroundings,
         stdin=subprocess.DEVNULL,
@@ -73,7 +106,7 @@ def _carried_out(
                     return process.returncode, out, err
                 except subprocess.TimeoutExpired:
                     if time.monotonic() > deadline:
-                        raise subprocess.TimeoutExpired(command, _SETUP_SECONDS) from None
+                        raise subprocess.TimeoutExpired(list(argv), _SETUP_SECONDS) from None
                     check()
         finally:
             with suppress(ProcessLookupError):

@@ -226,7 +226,8 @@ class Runner:
         return Outcome("could_not_judge", reason=f"the evaluation server died: {words}")
 
     def _as_asked(self, request: Request) -> dict[str, Any]:
-        return {"version": contract.VERSION, **asdict(request), "scratch": str(self._scratch)}
+        known = {"known": list(self._spec.known)} if self._spec.known else {}
+        return {"version": contract.VERSION, **asdict(request), "scratch": str(self._scratch), **known}
 
     async def _ready(self) -> ServerProcess:
         places = tuple((info.st_dev, info.st_ino) for info in (self._checkout.stat(), self._scratch.stat()))
@@ -298,7 +299,7 @@ class Runner:
             file, name = self._spec.function_parts()
             foreign = self._spec.foreign and self._spec.foreign.settings()
             return {"kind": "function", "file": file, "name": name, "foreign": foreign}
-        argv = command_line(self._spec.command or "")
+        argv = list(self._spec.argv) or command_line(self._spec.command or "")
         vouch = argv[0] in ("python", "python3")
         if vouch:
             argv[0] = self._python.executable

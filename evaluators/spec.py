@@ -41,7 +41,8 @@ class EvaluatorSpec:
 
     Attributes:
         root: Root of the user's repository; `data` is relative to it.
-        command: Command line, run in the checkout. Either this or `function`.
+        command: Command line, run in the checkout. Either this, `argv` or `function`.
+        argv: The same as words that need no splitting.
         function: "file.py:name", called as `name(candidate_dir, request)`.
         foreign: What is called instead, where `function` is an evaluator of another system.
         objective: "score" or the name of a metric.
@@ -60,12 +61,14 @@ class EvaluatorSpec:
         hide: Folders that appear empty inside an evaluation.
         show: Files and folders that can be read although they lie in a hidden folder.
         provided: Further things that appear in every checkout, such as what `setup` built.
+        known: Names handed to the evaluator with each request, such as the tests there are on the base.
         origin: Who answers for a path of the checkout, relative to the root of the repository; None holds the
             candidate for the author of all files that the evaluator does not name.
     """
 
     root: Path
     command: str | None = None
+    argv: tuple[str, ...] = ()
     function: str | None = None
     objective: str = "score"
     timeout: float = 60.0
@@ -83,11 +86,12 @@ class EvaluatorSpec:
     hide: tuple[Path, ...] = ()
     show: tuple[Path, ...] = ()
     provided: tuple[Provided, ...] = ()
+    known: tuple[str, ...] = ()
     origin: Callable[[str], Origin] | None = None
     foreign: Foreign | None = None
 
     def __post_init__(self) -> None:
-        if (self.command is None) == (self.function is None):
+        if sum((self.command is not None, self.function is not None, bool(self.argv))) != 1:
             raise ConfigError("evaluator: give either command or function, and not both")
         if self.function is not None and not _FUNCTION.fullmatch(self.function):
             raise ConfigError(f'evaluator.function = "{self.function}": write it as "evaluate.py:evaluate"')
@@ -109,6 +113,8 @@ class EvaluatorSpec:
         """Return the paths, and other words, that the command or function names."""
         if self.function is not None:
             return (self.function_parts()[0],)
+        if self.argv:
+            return self.argv
         try:
             return tuple(shlex.split(self.command or ""))
         except ValueError:

@@ -156,12 +156,18 @@ class GepaTable(Table):
 
 
 class EvaluatorTable(Table):
-    """Who judges. Exactly one of `command`, `function` and `contract`."""
+    """Who judges. Exactly one of `command`, `function`, `pytest`, `benchmark` and `contract`."""
 
     command: str | None = None
     """Command run in a clean checkout of the candidate, such as "python evaluate.py"."""
     function: str | None = Field(default=None, pattern=r"^[^:]+\.py:[A-Za-z_][A-Za-z0-9_]*$")
     """Python function, such as "evaluate.py:evaluate", called with the checkout's folder and the request."""
+    pytest: str | None = Field(default=None, min_length=1)
+    """Folders and files of a pytest suite, and options of pytest, such as "tests/ -m 'not slow'". Each test
+    is a case, the pass rate the score; metrics: passed, failed, skipped, missing, seconds."""
+    benchmark: str | None = Field(default=None, min_length=1)
+    """Work to be timed beside the base in interleaved pairs: a function such as "bench.py:work", or a
+    command. The score is how many times faster the candidate is; both must give the same result."""
     contract: Literal["openevolve", "shinka", "gepa"] | None = None
     """Whose contract the evaluator at `path` keeps, if it was written for another system."""
     path: str | None = Field(default=None, pattern=r"^[^:]+\.py(:[A-Za-z_][A-Za-z0-9_]*)?$")
@@ -218,10 +224,11 @@ class EvaluatorTable(Table):
 
     @model_validator(mode="after")
     def _one_form(self) -> EvaluatorTable:
-        if sum(form is not None for form in (self.command, self.function, self.contract)) != 1:
+        forms = (self.command, self.function, self.pytest, self.benchmark, self.contract)
+        if sum(form is not None for form in forms) != 1:
             raise ValueError(
-                'give exactly one of command = "python evaluate.py", function = "evaluate.py:evaluate" and '
-                'contract = "openevolve"'
+                'give exactly one of command = "python evaluate.py", function = "evaluate.py:evaluate", '
+                'pytest = "tests/", benchmark = "bench.py:work" and contract = "openevolve"'
             )
         if self.path is not None and self.contract is None:
             raise ValueError("path is for evaluators of other systems; give their contract too")

@@ -9,6 +9,8 @@ from evaluators.contract import Outcome
 from evolve.answers import Remark
 from evolve.config import Config
 
+TOO_BUSY = 0.1
+"""Share of its time that timed work may wait for a processor before its figures are not to be believed."""
 DATA_HINT = re.compile(r"No such file or directory: '([^']+)'|FileNotFoundError: (\S+)")
 IMPORT_HINT = re.compile(r"(?:ModuleNotFoundError|ImportError): No module named '([^']+)'")
 
@@ -21,7 +23,22 @@ def environment_findings(folder: Path, config: Config, outcome: Outcome) -> list
         config: The configuration.
         outcome: The last run of the evaluator on the base.
     """
-    return [*_imports(outcome, config), *_missing_files(folder, outcome), *_editable_install(folder, config)]
+    return [
+        *_busy(outcome, config),
+        *_imports(outcome, config),
+        *_missing_files(folder, outcome),
+        *_editable_install(folder, config),
+    ]
+
+
+def _busy(outcome: Outcome, config: Config) -> list[Remark]:
+    if config.evaluator.benchmark is None or outcome.metrics.get("busy", 0.0) <= TOO_BUSY:
+        return []
+    text = (
+        f"timed work waited for a processor {outcome.metrics['busy']:.0%} of the time; end other programs, "
+        "or do not believe small differences"
+    )
+    return [Remark(kind="busy machine", text=text)]
 
 
 def _imports(outcome: Outcome, config: Config) -> list[Remark]:

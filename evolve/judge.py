@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from archives.checkouts import Checkouts
 from archives.errors import EvaluatorError
 from archives.records import Setting
-from evaluators.preparation import run_setup
+from evaluators.preparation import listed, run_setup
 from evaluators.spec import EvaluatorSpec, Provided
+from evolve import readymade
 from evolve.bench import Bench
 from evolve.campaign import Campaign
 from evolve.foreign import entry_point, foreign
@@ -30,6 +32,7 @@ def evaluator_spec(campaign: Campaign) -> EvaluatorSpec:
     return EvaluatorSpec(
         root=campaign.folder,
         command=table.command,
+        argv=readymade.argv(table, campaign.prefix),
         function=table.function or entry_point(table),
         objective=table.objective,
         timeout=table.timeout,
@@ -38,7 +41,7 @@ def evaluator_spec(campaign: Campaign) -> EvaluatorSpec:
         data=tuple(table.data),
         network=table.network,
         memory=table.memory,
-        cpus=table.cpus,
+        cpus=table.cpus or (None if table.benchmark is None else 1),
         threads=table.threads,
         warm=table.warm,
         sandbox=table.sandbox,
@@ -91,7 +94,7 @@ def prepared(campaign: Campaign, spec: EvaluatorSpec, check: Callable[[], object
     """
     with campaign.reader() as reader:
         overlay = overlay_of(campaign.store, reader)
-        known, made, base = (reader.setting(name) for name in ("pins", "provided", "base"))
+        known, made, base, tests = (reader.setting(name) for name in ("pins", "provided", "base", "tests"))
     tree = overlay.tree if overlay else base
     places = pinned_places(campaign, campaign.config, tree)
     _check_data(campaign)
@@ -101,20 +104,53 @@ def prepared(campaign: Campaign, spec: EvaluatorSpec, check: Callable[[], object
     if known is not None:
         Pins.said(known, places).check()
     if spec.setup is not None and (made is None or not folder.is_dir()):
-        slot = Checkouts(campaign.store, folder.parent).slot(0)
-        slot.move_to(tree, matcher(campaign.config.holdout.files, campaign.prefix))
-        made = [[one.path, str(one.source)] for one in run_setup(spec, slot.path / campaign.prefix, check)]
+        own = _checked_out(campaign, tree)
+        made = [[one.path, str(one.source)] for one in run_setup(spec, own, check)]
         facts.append(Setting("provided", made))
         known = None
     if known is None:
         notes = _differing(campaign, tree, judged_files(campaign, tree))
     provided = tuple(Provided(path, Path(source)) for path, source in made or () if spec.setup is not None)
     places |= {f"set-up: {one.path}": one.source for one in provided}
+    spec, more = _with_base(campaign, replace(spec, provided=provided), tree, tests, check)
+    facts += more
     pins = Pins.of(places) if known is None else Pins.said(known, places)
     pins.check()
     facts.append(Setting("pins", pins.facts()))
     files = None if overlay is None else overlay.files
-    return Prepared(replace(spec, provided=provided), files, pins, facts, notes)
+    return Prepared(spec, files, pins, facts, notes)
+
+
+def _checked_out(campaign: Campaign, tree: str) -> Path:
+    """A checkout of the base that is kept, without the holdout: the folder that the evaluator runs in."""
+    slot = Checkouts(campaign.store, campaign.layout.prepared.parent).slot(0)
+    slot.move_to(tree, matcher(campaign.config.holdout.files, campaign.prefix))
+    return slot.path / campaign.prefix
+
+
+def _with_base(
+    campaign: Campaign,
+    spec: EvaluatorSpec,
+    tree: str,
+    tests: Mapping[str, Any] | None,
+    check: Callable[[], object],
+) -> tuple[EvaluatorSpec, list[Setting]]:
+    """Give the evaluator what it has to know of the base: the tests there are, or the base itself."""
+    table = campaign.config.evaluator
+    facts: list[Setting] = []
+    if table.pytest is None and table.benchmark is None:
+        return spec, facts
+    if table.benchmark is not None or tests is None or tests["tree"] != tree:
+        made = spec.setup is not None  # the set-up has left its checkout as it is needed here
+        folder = campaign.layout.prepared / campaign.prefix if made else _checked_out(campaign, tree)
+        if table.pytest is not None:
+            command = readymade.argv(table, campaign.prefix, listing=True)
+            tests = {"tree": tree, "names": listed(spec, folder, command, check)}
+            facts.append(Setting("tests", tests))
+    if table.benchmark is not None:
+        beside = Provided(readymade.BESIDE, campaign.layout.prepared)
+        return replace(spec, provided=(*spec.provided, beside)), facts
+    return replace(spec, known=tuple(tests["names"] if tests else ())), facts
 
 
 def _check_data(campaign: Campaign) -> None:

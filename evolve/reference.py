@@ -11,7 +11,7 @@ from evolve.config import Config, Table
 
 HEAD = """# evolve.toml
 
-Only `artifact.include` and one of `evaluator.command`, `evaluator.function` and `evaluator.contract` have
+Only `artifact.include` and one of `evaluator.command`, `function`, `pytest`, `benchmark` and `contract` have
 to be given. An unknown key or a wrong value is one line that names it, before anything starts. Times are
 seconds or texts such as "90s", "10m", "2h"; sizes are bytes or texts such as "512MiB". Paths and globs are
 relative to the folder of the file.

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from archives.errors import ConfigError
 from evaluators.spec import Origin
+from evolve import readymade
 from evolve.config import FILE_NAME, Config
 from evolve.foreign import files as foreign_files
 from evolve.foreign import foreign
@@ -27,6 +28,8 @@ def evaluator_words(config: Config) -> list[str]:
         return list(foreign_files(config))
     if config.evaluator.function is not None:
         return [config.evaluator.function.rsplit(":", 1)[0]]
+    if config.evaluator.command is None:
+        return readymade.words(config.evaluator)
     try:
         return shlex.split(config.evaluator.command or "")
     except ValueError:
@@ -47,7 +50,8 @@ def editable(config: Config, paths: Iterable[str], prefix: str = "") -> Callable
     included = matcher(config.artifact.include, prefix)
     hidden = matcher(config.holdout.files, prefix)
     protected = {*evaluator_files(config, paths, prefix), prefix + FILE_NAME}
-    return lambda path: included(path) and path not in protected and not hidden(path)
+    of_suite = readymade.protects(config.evaluator, prefix)
+    return lambda path: included(path) and path not in protected and not hidden(path) and not of_suite(path)
 
 
 def origin(config: Config, paths: Iterable[str], prefix: str = "") -> Callable[[str], Origin]:
@@ -107,6 +111,10 @@ def _not_in_base(config: Config, paths: list[str], prefix: str, folder: Path) ->
     if config.evaluator.function is not None:
         name = config.evaluator.function.rsplit(":", 1)[0]
         return [] if prefix + name in known else [name]
+    if config.evaluator.command is None:
+        named = [w.removeprefix("./").rstrip("/") for w in readymade.words(config.evaluator) if w[:1] != "-"]
+        gone = [w for w in named if not any(p == prefix + w or p.startswith(prefix + w + "/") for p in known)]
+        return [w for w in gone if w.endswith(".py") or (config.evaluator.pytest and (folder / w).exists())]
     try:
         words = shlex.split(config.evaluator.command or "")
     except ValueError as error:

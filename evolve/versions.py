@@ -25,6 +25,7 @@ from archives.journal import Journal
 from archives.reader import Reader
 from archives.records import Event, Record, Setting
 from archives.store import Store
+from evolve import readymade
 from evolve.campaign import Campaign
 from evolve.claims import CLAIMS, claims_of, next_seed
 from evolve.config import Config, parse
@@ -69,7 +70,9 @@ def judged_files(campaign: Campaign, tree: str, config: Config | None = None) ->
     known = frozenset(paths)
     read: Callable[[str], bytes | None] = lambda path: store.read(tree, path) if path in known else None  # noqa: E731
     found = judging_files(evaluator_words(config), known, read, campaign.prefix, may_change)
-    return {path: campaign.repository.root / path for path in found}
+    of_suite = readymade.protects(config.evaluator, campaign.prefix)
+    wanted = dict.fromkeys([*found, *(path for path in paths if of_suite(path))])
+    return {path: campaign.repository.root / path for path in wanted}
 
 
 def take_up(campaign: Campaign, journal: Journal, accept: bool) -> list[str]:

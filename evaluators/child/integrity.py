@@ -26,7 +26,6 @@ where it only counts if that file is new."""
 _WATCHED = (
     *("builtins", "time", "timeit", "math", "json", "json.encoder", "random", "statistics", "operator"),
     *("functools", "itertools", "subprocess", "os", "sys", "io", "importlib"),
-    *("_pytest.runner", "_pytest.reports", "_pytest.python", "_pytest.main", "pluggy._manager"),
 )
 _WRITING = os.O_WRONLY | os.O_RDWR
 _AT_START = ("sitecustomize", "usercustomize")
@@ -105,6 +104,9 @@ class Watch:
         elif event == "open":
             if args[0] == self._result and _writes(args[1], args[2]):
                 self._note_writer()
+        elif event == "evolve.watch":
+            if isinstance(args[0], types.ModuleType):
+                self.remember(args[0])
         elif event == "os.rename" and args[1] == self._result:
             self._note_writer()
 

@@ -16,6 +16,7 @@ import os
 import select
 import signal
 import socket
+import time
 import traceback
 from typing import Any, Mapping
 
@@ -124,6 +125,7 @@ def _first_process(
 ) -> None:
     linux.die_with_parent(signal.SIGKILL)
     _separate(config, request["hide"])
+    began = time.monotonic()
     pid = os.fork()
     if pid == 0:
         os.close(status)
@@ -140,6 +142,7 @@ def _first_process(
         {
             "exit": None if signalled else os.WEXITSTATUS(how),
             "signal": os.WTERMSIG(how) if signalled else None,
+            "seconds": time.monotonic() - began,
             "cpu_seconds": usage.ru_utime + usage.ru_stime,
         },
     )

@@ -47,7 +47,7 @@ class Slot:
             (self.checkout / f"{name}.py").write_text(text)
 
     def spec(self, **fields: Any) -> EvaluatorSpec:
-        if "function" not in fields:
+        if not {"function", "argv"} & set(fields):
             fields.setdefault("command", "python evaluate.py")
         fields.setdefault("python", Path(sys.executable))
         return EvaluatorSpec(root=self.root, **fields)

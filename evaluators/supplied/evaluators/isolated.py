@@ -17,6 +17,7 @@ One file of the standard library only, Python 3.8 or later; each evaluator's pro
 from __future__ import annotations
 
 import json
+import math
 import os
 import select
 import signal
@@ -26,7 +27,7 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
-from typing import Any, Iterable, Mapping, Sequence
+from typing import Any, Callable, Iterable, Mapping, NoReturn, Sequence
 
 __all__ = ["Failed", "Ran", "Worker", "call", "run"]
 
@@ -59,7 +60,7 @@ class Ran:
         exit: Exit code; below zero, the signal that ended it.
         stdout: Standard output, at most `output` bytes of it.
         stderr: Standard error, likewise.
-        seconds: Wall time.
+        seconds: Wall time, from its start to its end.
     """
 
     exit: int
@@ -101,6 +102,7 @@ def run(
     hide: Iterable[str] = (),
     env: Mapping[str, str] | None = None,
     output: int = 16 * 1024 * 1024,
+    folder: str | None = None,
 ) -> Ran:
     """Run a command in a process tree of its own; everything it has started ends with it.
 
@@ -112,13 +114,14 @@ def run(
         hide: Files and folders that it shall not see.
         env: Further environment variables for it.
         output: Most bytes kept of standard output and of standard error.
+        folder: Folder that it works in; default: the current one.
 
     Raises:
         Failed: It cannot be started, took too long, or used too much memory.
     """
     program = [sys.executable if argv[0] in ("python", "python3") else argv[0], *argv[1:]]
     began = time.monotonic()
-    process = _start(program, memory, hide, env, reply=False)
+    process = _start(program, memory, hide, env, reply=False, folder=folder)
     try:
         streams = process.exchange(input.encode(), began + timeout, output)
         status = process.wait(began + timeout)
@@ -130,9 +133,9 @@ def run(
     if status.get("killed_for"):
         raise Failed(f"{status['killed_for']} limit exceeded: killed", stderr[-_OUTPUT_BYTES:])
     code = status.get("exit")
-    return Ran(
-        -int(status.get("signal") or 0) if code is None else code, stdout, stderr, time.monotonic() - began
-    )
+    if code is None:
+        code = -int(status.get("signal") or 0)
+    return Ran(code, stdout, stderr, status.get("seconds") or time.monotonic() - began)
 
 
 class Worker:
@@ -175,8 +178,26 @@ class Worker:
         Raises:
             Failed: As `call` does; after that the process is gone.
         """
+        return self._ask({"args": args, "times": 0}, timeout)["returned"]
+
+    def repeat(self, times: int, *args: Any, timeout: float = math.inf) -> tuple[float, float]:
+        """Call the function so many times and forget what it returns.
+
+        Returns:
+            Seconds its process waited for a processor meanwhile, and seconds it ran, as it says itself.
+
+        Raises:
+            Failed: As `call` does.
+        """
+        reply = self._ask({"args": args, "times": times}, timeout)
         try:
-            reply = self._process.ask(json.dumps(args).encode(), time.monotonic() + timeout)
+            return float(reply["waited"]), float(reply["ran"])
+        except (KeyError, TypeError, ValueError):
+            return 0.0, 0.0
+
+    def _ask(self, request: Mapping[str, Any], timeout: float) -> dict[str, Any]:
+        try:
+            reply = self._process.ask(json.dumps(request).encode(), time.monotonic() + timeout)
         except _TooLong:
             self._fail(f"time limit of {timeout:g} s reached")
         if reply is None:
@@ -185,14 +206,13 @@ class Worker:
         try:
             answer = json.loads(reply or b"")
             if "returned" in answer:
-                return answer["returned"]
+                return dict(answer)
             reason = str(answer["raised"])
         except (ValueError, KeyError, TypeError, RecursionError):
             reason = "it wrote to its reply what is none"
-        self._fail(reason)
-        return None
+        return self._fail(reason)
 
-    def _fail(self, reason: str) -> None:
+    def _fail(self, reason: str) -> NoReturn:
         output = _text(self._process.printed())
         self._process.end()
         raise Failed(reason, output)
@@ -249,13 +269,14 @@ class _Process:
         """Return how it ended."""
         if self._popen is not None:
             try:
-                code = self._popen.wait(max(0.0, deadline - time.monotonic()))
+                code = self._popen.wait(_pause(deadline - time.monotonic()))
             except subprocess.TimeoutExpired:
                 raise _TooLong from None
             return {"exit": code} if code >= 0 else {"signal": -code}
         data = b""
         while True:
-            ready, _, _ = select.select([self._ends["status"]], [], [], max(0.0, deadline - time.monotonic()))
+            left = deadline - time.monotonic()
+            ready, _, _ = select.select([self._ends["status"]], [], [], _pause(left))
             if not ready:
                 raise _TooLong
             part = os.read(self._ends["status"], 4096)
@@ -281,7 +302,7 @@ class _Process:
         readers = [self._ends[name] for name in ("reply", "stdout", "stderr") if name in self._ends]
         writers = [self._ends["stdin"]] if waiting and "stdin" in self._ends else []
         left = deadline - time.monotonic()
-        ready, writable, _ = select.select(readers, writers, [], max(0.0, left))
+        ready, writable, _ = select.select(readers, writers, [], _pause(left))
         if left <= 0 and not ready:
             raise _TooLong
         if writable:
@@ -425,6 +446,10 @@ def _popen(
         raise Failed(f"{argv[0]}: cannot be started: {error.strerror}") from None
 
 
+def _pause(left: float) -> float | None:
+    return None if left == math.inf else max(0.0, left)
+
+
 def _text(data: bytes) -> str:
     return data[-_OUTPUT_BYTES:].decode("utf-8", "replace")
 
@@ -438,7 +463,7 @@ def _how_it_ended(status: Mapping[str, Any]) -> str:
 
 
 def _serve(function: str) -> None:
-    """Answer calls: the other side of `Worker`, which runs in the isolated process."""
+    """Answer calls in the isolated process; one that says `times` wants the work done and no value."""
     requests, replies = os.dup(0), 3
     os.set_inheritable(requests, False)
     os.set_inheritable(replies, False)
@@ -451,11 +476,11 @@ def _serve(function: str) -> None:
         head = _read_exactly(requests, _LENGTH.size)
         if head is None:
             return
-        args = json.loads(_read_exactly(requests, _LENGTH.unpack(head)[0]) or b"[]")
+        request = json.loads(_read_exactly(requests, _LENGTH.unpack(head)[0]) or b"{}")
         try:
             if found is None:
                 found = getattr(_load(file), name)
-            reply = json.dumps({"returned": found(*args)}, default=_plain)
+            reply = json.dumps(_answer(found, request["args"], request["times"]), default=_plain)
         except BaseException as error:
             import traceback
 
@@ -471,6 +496,26 @@ def _serve(function: str) -> None:
         view = memoryview(_LENGTH.pack(len(data)) + data)
         while view:
             view = view[os.write(replies, view) :]
+
+
+def _answer(function: Callable[..., Any], args: list[Any], times: int) -> dict[str, Any]:
+    if times == 0:
+        return {"returned": function(*args)}
+    ran, waited = _schedule()
+    for _ in range(times):
+        function(*args)
+    after = _schedule()
+    return {"returned": None, "ran": after[0] - ran, "waited": after[1] - waited}
+
+
+def _schedule() -> tuple[float, float]:
+    """Return seconds this process has run, and has waited for a processor while it could have run."""
+    try:
+        with open("/proc/self/schedstat", encoding="ascii") as file:
+            ran, waited = file.read().split()[:2]
+        return int(ran) / 1e9, int(waited) / 1e9
+    except (OSError, ValueError):
+        return 0.0, 0.0
 
 
 def _load(file: str) -> Any:
