@@ -90,7 +90,8 @@ async def _judged(run: Run, claim: dict[str, Any]) -> bool:
         return True
     wanted = range(run.config.evaluator.repeats) if seed is None else (seed,)
     purpose: Purpose = "search" if seed is None else "confirm"
-    missing = [each for each in wanted if not any(e.seed == each and e.purpose == purpose for e in known)]
+    looks = ("search", "baseline") if seed is None else ("confirm",)
+    missing = [each for each in wanted if not any(e.seed == each and e.purpose in looks for e in known)]
     if not missing:
         return True
     if not run.hold(number, len(missing) * run.price):
