@@ -26,6 +26,9 @@ FORGET = 1000
 EVIDENCE = 7.0
 """Twice the logarithm of the likelihood ratio from which on a knee is believed."""
 FEWEST = 8
+EXACT = 16
+STEPS = 8
+"""Above `EXACT` under way, numbers are told apart in so many steps to the next power of two."""
 SHORTEST = 1e-3
 
 
@@ -62,6 +65,8 @@ class Knee:
             seconds: How long it took.
         """
         self._heard += 1
+        if under_way > EXACT:
+            under_way = round(2 ** (round(STEPS * math.log2(under_way)) / STEPS))
         time = math.log(max(seconds, SHORTEST))
         sums = self._answers.setdefault(under_way, _Answers())
         kept = (KEPT - 1) / KEPT if sums.count >= KEPT else 1.0
@@ -70,18 +75,26 @@ class Knee:
         sums.squares = sums.squares * kept + time * time
         sums.last = self._heard
 
-    @property
-    def capacity(self) -> int | None:
-        """Requests that are worked on at a time; None where nothing speaks for a limit."""
+    def look(self) -> tuple[int, float]:
+        """The number under way from which on answers take longer, and how much speaks for it.
+
+        Returns:
+            The capacity that fits best, and twice the logarithm of how much likelier the answers are with it
+            than without any limit: a knee that chance made seldom reaches `EVIDENCE`.
+        """
         known = {n: sums for n, sums in self._answers.items() if self._heard - sums.last < FORGET}
         count = sum(sums.count for sums in known.values())
         if count < FEWEST or len(known) < 2:
-            return None
+            return 0, 0.0
         level = _unexplained(known, math.inf)
         unexplained, knee = min((_unexplained(known, n), n) for n in sorted(known)[:-1])
-        if count * math.log(max(level, 1e-12) / max(unexplained, 1e-12)) < EVIDENCE:
-            return None
-        return knee
+        return knee, count * math.log(max(level, 1e-12) / max(unexplained, 1e-12))
+
+    @property
+    def capacity(self) -> int | None:
+        """Requests that are worked on at a time; None where nothing speaks for a limit."""
+        knee, evidence = self.look()
+        return knee if evidence >= EVIDENCE else None
 
 
 def _unexplained(known: dict[int, _Answers], knee: float) -> float:

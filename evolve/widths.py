@@ -21,7 +21,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from evolve.knee import Knee
+from evolve.knee import EVIDENCE, Knee
 
 Kind = Literal["answered", "rate", "timeout"]
 
@@ -36,6 +36,8 @@ EASE = 0.75
 """What is left of a width when something behind it is the bottleneck."""
 SLACK = 1.5
 """Requests under way for each that a server works on: the capacity found may be too small by a third."""
+SUSPICION = 2.0
+"""Evidence of a queue (see `Knee.look`) from which on the width is not doubled any more for now."""
 OVERTAKEN = 0.5
 """Share of proposals overtaken while they were made, above which the width does not grow."""
 FAR_OVERTAKEN = 0.8
@@ -102,8 +104,9 @@ class ModelWidth:
         self._knee = Knee()
         self._changed = -math.inf
         self._cut = -math.inf
-        self._answers = 0
-        self._fullest = 0
+        self._capacity: int | None = None
+        self._evidence = 0.0
+        self._answers = self._fullest = self._unlooked = 0
 
     def hear(self, answer: Answer, after: Downstream) -> None:
         """Take in what became of a request; `width` holds afterwards."""
@@ -111,6 +114,9 @@ class ModelWidth:
             self._refused(answer)
             return
         self._knee.hear(answer.under_way, answer.seconds)
+        self._unlooked += 1
+        if self._unlooked >= max(4, self.width // 8):
+            self._look(answer.ended)
         if answer.began < self._changed:
             return
         self._answers += 1
@@ -125,15 +131,28 @@ class ModelWidth:
         self._cut = answer.ended
         self._set(int(min(self.width, answer.under_way) * CUT), words, answer.ended)
 
+    def _look(self, now: float) -> None:
+        """Cut a width that makes a queue in front of the server, without waiting for the end of a round."""
+        self._unlooked = 0
+        capacity, self._evidence = self._knee.look()
+        self._capacity = capacity if self._evidence >= EVIDENCE else None
+        if self._capacity is not None and self.width > self._enough:
+            self._set(self._enough, self._served, now)
+
+    @property
+    def _enough(self) -> int:
+        return self._most if self._capacity is None else math.ceil(SLACK * self._capacity) + 1
+
+    @property
+    def _served(self) -> str:
+        return f"the server works on about {self._capacity} at a time"
+
     def _decide(self, after: Downstream, now: float) -> None:
         """At the end of a round: one step, up or down, or none."""
         full = self._fullest >= self.width
         self._answers = self._fullest = 0
-        capacity = self._knee.capacity
-        enough = self._most if capacity is None else math.ceil(SLACK * capacity) + 1
-        if self.width > enough:
-            self._set(enough, f"the server works on about {capacity} at a time", now)
-        elif after.waiting > 2 * after.evaluators:
+        self._look(now)
+        if after.waiting > 2 * after.evaluators:
             self._set(int(self.width * EASE), "proposals wait for the evaluator", now)
         elif after.overtaken > FAR_OVERTAKEN:
             self._set(int(self.width * EASE), "proposals are overtaken while they are made", now)
@@ -141,13 +160,12 @@ class ModelWidth:
             self._hold("proposals wait for the evaluator")
         elif after.overtaken > OVERTAKEN:
             self._hold("proposals are overtaken while they are made")
-        elif capacity is not None and self.width == enough:
-            self._hold(f"the server works on about {capacity} at a time")
-        elif full and self.width < enough:
-            more = 2 * self.width if self._doubling and capacity is None else self.width + 1
-            self._set(min(more, enough), "growing", now)
-        elif self.width == self._most:
-            self._hold("there are never more")
+        elif self.width >= self._enough:
+            self._hold("there are never more" if self._capacity is None else self._served)
+        elif full and self._evidence < SUSPICION:
+            self._set(min(2 * self.width if self._doubling else self.width + 1, self._enough), "growing", now)
+        elif full:
+            self._set(self.width + 1, "growing", now)
 
     def _hold(self, words: str) -> None:
         self._doubling = False

@@ -132,6 +132,20 @@ def inflight(log, lo, hi):
     return idle / (hi - lo), area / (hi - lo), peak
 
 
+def served(log, capacity):
+    """(share of the server's places at work, mean and longest queue in front of it) while requests are still being made"""
+    lo, hi = min(r["a"] for r in log), max(r["a"] for r in log)
+    ev = sorted([(min(r["a"], hi), 1) for r in log] + [(min(r["b"], hi), -1) for r in log])
+    t, n, work, queue, peak = lo, 0, 0.0, 0.0, 0
+    for x, d in ev:
+        work += min(n, capacity) * (x - t)
+        queue += max(0, n - capacity) * (x - t)
+        t = x
+        n += d
+        peak = max(peak, n - capacity)
+    return work / capacity / (hi - lo), queue / (hi - lo), peak
+
+
 def ideal(lats, w, extra):
     """list scheduling of (latency + evaluation) on w slots"""
     import heapq
@@ -317,13 +331,15 @@ def main():
             n = drv.get("proposals_done") or a.proposals
             n = n if isinstance(n, int) else a.proposals
             idle, mean, peak = inflight(L, lo, hi)
-            w = drv.get("workers") or a.workers or 1
+            w = a.llm_capacity or drv.get("workers") or a.workers or 1
             lats = [r["lat"] for r in sorted(L, key=lambda r: r["i"])]  # arrival order
             R.update(first_llm_s=lo - t0, active_s=end - lo, tail_s=t1 - end, idle_frac=idle, mean_in_flight=mean, peak_in_flight=peak,
                      proposals_done=n, props_per_s_wall=n / (t1 - t0), props_per_s_active=n / (end - lo),
                      cpu_per_prop=cpu / n, lat_mean=sum(lats) / len(lats), lat_sum=sum(lats),
                      ideal_s=ideal(lats, w, a.eval_sleep), llm_per_prop=len(L) / n, evals_per_prop=len(E) / n,
                      cpu_import=drv.get("cpu_import"), cpu_after_import_per_prop=(cpu - (drv.get("cpu_import") or 0)) / n)
+            if a.llm_capacity:
+                R["served_frac"], R["queue_mean"], R["queue_peak"] = served(L, a.llm_capacity)
             R["efficiency"] = R["ideal_s"] / R["active_s"] if R["active_s"] else None
             starts = sorted(r["a"] for r in L)
             block = len(starts) * 124 // 1024 or 1  # of 1,024: requests 1 to 124 and 900 to 1,024
