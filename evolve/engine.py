@@ -225,7 +225,7 @@ async def _assembled(
             run.gated = gated(reader)
             run.learned_before = facts.get("admitted_before", 0)
             _relearn(run)
-            await run.record(Setting("arms", run.arms.said()))
+            await run.record(Setting("arms", run.arms.said()), Setting("policies", list(policies)))
             yield run
 
 

@@ -13,10 +13,12 @@ if TYPE_CHECKING:
     from evolve.answering.campaigns import campaign, evaluations, status
     from evolve.answering.candidates import best, diff, resolve, show
     from evolve.answering.families import archive, champions, lineage
+    from evolve.answering.learning import arms
     from evolve.answering.running import logs, spending
 
 __all__ = [
     "archive",
+    "arms",
     "best",
     "campaign",
     "champions",
@@ -31,7 +33,7 @@ __all__ = [
     "status",
 ]
 
-_HOMES = ("bills", "campaigns", "candidates", "families", "running")
+_HOMES = ("bills", "campaigns", "candidates", "families", "running", "learning")
 
 
 def __getattr__(name: str) -> Any:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from evolve.answers.base import Answer, Measure, Part, Ranked, State
     from evolve.answers.bills import Bill, CostLine, Costs
     from evolve.answers.campaigns import (
+        ArmRecord,
         Campaign,
         Campaigns,
         Evaluations,
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Answer",
     "Archive",
+    "ArmRecord",
     "Attempt",
     "Axis",
     "Best",

@@ -62,6 +62,33 @@ class Stage(Part):
     """Why not more at a time, in a few words; empty where the number is fixed."""
 
 
+class ArmRecord(Part):
+    """What one choice has won: an operator with the model it asks, or a policy."""
+
+    kind: str
+    """operator or policy."""
+    name: str
+    """Its name."""
+    model: str | None
+    """Model it asks; None where it asks none, or whichever there is."""
+    proposals: int
+    """Closed proposals."""
+    outcomes: dict[str, int]
+    """Those by outcome; only `candidate` was evaluated."""
+    improved: int
+    """Those whose candidate was better than its parent."""
+    promoted: int
+    """Those that made a champion."""
+    reward: float
+    """What they won together."""
+    usd: float
+    """Dollars of their model calls, as far as known."""
+    value: float
+    """Reward per cost, lately more than long ago, from 0 to 1."""
+    share: float
+    """Chance to be chosen next, if all could be."""
+
+
 class Status(Answer):
     """`evolve status`: where the campaign stands."""
 
@@ -131,6 +158,8 @@ class Status(Answer):
     """Process of the living orchestrator (0: not known)."""
     home: str
     """Folder of the campaign."""
+    arms: list[ArmRecord] | None = None
+    """With `--arms`: what each operator, with each model it asks, and each policy has won."""
 
 
 class Campaign(Part):

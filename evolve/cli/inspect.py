@@ -77,20 +77,26 @@ def _unreadable(name: str, home: str, reason: str) -> answers.Campaign:
 
 
 @click.command()
+@click.option("--arms", is_flag=True, help="Also what each operator, model and policy has won.")
 @json_option
 @click.pass_obj
-def status(place: Place, as_json: bool) -> None:
+def status(place: Place, arms: bool, as_json: bool) -> None:
     """Show where the campaign stands: state, scores, counts, budget."""
     from evolve import answering
 
     with looking(place) as (campaign, reader):
         answer = answering.status(reader, campaign.home, campaign.owner())
+        if arms:
+            answer.arms = answering.arms(reader)
     if as_json:
         return print_json(answer)
     from evolve.views import terminal
     from evolve.views.words import console
 
-    return terminal.status(console(), answer)
+    terminal.status(console(), answer)
+    if answer.arms is not None:
+        terminal.arms(console(), answer.arms)
+    return None
 
 
 @click.command()

@@ -2,9 +2,10 @@
 
 What there is room for is given out in the order in which it matters: the task with its own material, the
 verdict, the files this line of candidates works on, what was tried, lessons, the other editable files, other
-candidates, the map. So a prompt that has to become shorter loses the map first and the files last. It is
-printed in another order: what stays the same between calls comes first, so that providers which keep the
-beginnings of prompts need not read (and bill) them anew.
+candidates, the map. Each has a most, so that none crowds out the others, and the last get what is left: a
+prompt that has to become shorter loses the map first, the files this line works on last. It is printed in
+another order: what stays the same between calls comes first, so that providers which keep the beginnings of
+prompts need not read (and bill) them anew.
 """
 
 from __future__ import annotations

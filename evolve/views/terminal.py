@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich import box
@@ -13,7 +13,17 @@ from rich.text import Text
 from evolve.views.words import NOTHING, block, clean, line, number, seconds, short
 
 if TYPE_CHECKING:
-    from evolve.answers import Campaigns, Champions, Evaluations, Ranked, Show, Staleness, Started, Status
+    from evolve.answers import (
+        ArmRecord,
+        Campaigns,
+        Champions,
+        Evaluations,
+        Ranked,
+        Show,
+        Staleness,
+        Started,
+        Status,
+    )
 
 STATE_STYLES = {"running": "green", "dead": "bold red", "paused": "yellow"}
 _LAST_REFUSALS = 10
@@ -80,6 +90,26 @@ def status(console: Console, answer: Status) -> None:
         spell = seconds if name == "wall" else number
         table.add_row(f"budget: {name}", f"{spell(limit.spent)} of {spell(limit.limit)}")
     table.add_row("home", line(answer.home, limit=1000))
+    console.print(table)
+
+
+def arms(console: Console, records: Sequence[ArmRecord]) -> None:
+    """Print what each operator with its model, and each policy, has won."""
+    heads = ("chosen", "model", "proposals", "better", "champions", "won", "dollars", "share", "led to")
+    table = columns(*heads, right=heads[2:8], wide="led to")
+    for one in records:
+        table.add_row(
+            line(one.name if one.kind == "operator" else f"policy {one.name}"),
+            line(one.model or ""),
+            str(one.proposals),
+            str(one.improved),
+            str(one.promoted),
+            f"{one.reward:.3g}",
+            f"{one.usd:.4g}" if one.usd else "",
+            f"{one.share:.0%}",
+            ", ".join(f"{count} {name}" for name, count in one.outcomes.items()),
+        )
+    console.print()
     console.print(table)
 
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import jsonschema
+import pytest
+from handmade import SCHEMAS, evolve
 from scripted_server import Scripted, Seen, says, server
 from targets import config, repository
 
@@ -176,3 +180,33 @@ def test_prompts_of_ones_own_take_the_place_of_ours(tmp_path: Path) -> None:
     assert "Bake a score cake." in user_turns(seen)[0]
     versions = [proposals(one)[0].payload["prompt"] for one in (made, usual)]
     assert versions[0] != versions[1]
+
+
+def test_status_shows_what_each_operator_and_model_has_won(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def answer(text: str, body: dict[str, Any]) -> str:
+        return larger(text, body) if body["model"] == "cheap" else "I would rather not."
+
+    with answering(answer) as seen:
+        made = campaign(tmp_path, seen, {"edit": 1.0, "mutate": 0.01}, 10)
+    done = proposals(made)
+    ran = evolve(capsys, "-C", tmp_path / "target", "status", "--arms", "--json")
+    found = json.loads(ran.out)
+    jsonschema.validate(found, json.loads((SCHEMAS / "status.json").read_text(encoding="utf-8")))
+    arms = {(one["kind"], one["name"], one["model"]): one for one in found["arms"]}
+    assert {("operator", "edit", "cheap"), ("operator", "edit", "dear"), ("operator", "mutate", None)} <= set(
+        arms
+    )
+    assert sum(one["proposals"] for one in found["arms"] if one["kind"] == "operator") == len(done)
+    cheap, dear = (arms["operator", "edit", model] for model in ("cheap", "dear"))
+    asked = Counter(one.model for one in done)
+    assert cheap["proposals"] == sum(cheap["outcomes"].values()) == asked["cheap"] > 0
+    assert cheap["promoted"] == made.best().score - 1.0
+    assert cheap["usd"] > 0
+    assert dear["outcomes"] == ({"failed": asked["dear"]} if asked["dear"] else {})
+    assert sum(one["share"] for one in found["arms"] if one["kind"] == "operator") == pytest.approx(1.0)
+    shown = evolve(capsys, "-C", tmp_path / "target", "status", "--arms").out
+    assert "cheap" in shown
+    assert "policy" in shown
+    assert json.loads(evolve(capsys, "-C", tmp_path / "target", "status", "--json").out)["arms"] is None
