@@ -24,13 +24,14 @@ from archives.records import (
     Decision,
     Evaluation,
     Event,
+    Lesson,
     Prompt,
     Proposal,
     Record,
     Setting,
 )
 
-R = TypeVar("R", Proposal, Candidate, Evaluation, Decision, Champion, Call, Prompt, Event, Setting)
+R = TypeVar("R", Proposal, Candidate, Evaluation, Decision, Champion, Call, Prompt, Lesson, Event, Setting)
 Row = Sequence[Any]
 Code = tuple[Callable[[Any], Any], Callable[[Any], Any]]
 
@@ -53,11 +54,11 @@ def _load_mapping(text: str) -> Any:
     return {} if text == "{}" else json.loads(text)
 
 
-def _dump_list(value: Sequence[str]) -> str:
+def _dump_list(value: Sequence[Any]) -> str:
     return dumps(value) if value else "[]"
 
 
-def _load_list(text: str) -> tuple[str, ...]:
+def _load_list(text: str) -> tuple[Any, ...]:
     return () if text == "[]" else tuple(json.loads(text))
 
 
@@ -113,6 +114,10 @@ def _same(value: Any) -> Any:
 
 MAPPING: Code = (_dump_mapping, _load_mapping)
 LIST: Code = (_dump_list, _load_list)
+OPTIONAL: Code = (
+    lambda value: None if value is None else _dump_list(value),
+    lambda text: None if text is None else _load_list(text),
+)
 BASIS: Code = (_dump_basis, _load_basis)
 CASES: Code = (_dump_cases, _load_cases)
 JSON: Code = (dumps, json.loads)
@@ -189,8 +194,15 @@ PROPOSALS = Table(
     Proposal,
     "number",
     """number operator parent basis policy partner inspirations state outcome candidate reason summary
-    rationale payload model gain reward admitted stale""",
-    {"basis": BASIS, "inspirations": LIST, "payload": MAPPING, "gain": REAL, "reward": REAL},
+    rationale payload model gain reward admitted stale lessons""",
+    {
+        "basis": BASIS,
+        "inspirations": LIST,
+        "payload": MAPPING,
+        "gain": REAL,
+        "reward": REAL,
+        "lessons": OPTIONAL,
+    },
 )
 CANDIDATES = Table(
     "candidates",
@@ -233,6 +245,13 @@ CALLS = Table(
     {"usd": REAL, "seconds": REAL},
 )
 PROMPTS = Table("prompts", Prompt, "id", "id messages", {"messages": MESSAGES})
+LESSONS = Table(
+    "lessons",
+    Lesson,
+    "id",
+    "id claim scope state model made supports contradicts sources",
+    {"supports": LIST, "contradicts": LIST, "sources": LIST},
+)
 EVENTS = Table(
     "events",
     Event,
@@ -244,7 +263,10 @@ SETTINGS = Table("settings", Setting, "name", "name value", {"value": JSON})
 
 TABLES: dict[type, Table[Any]] = {
     table.kind: table
-    for table in (PROPOSALS, CANDIDATES, EVALUATIONS, DECISIONS, CHAMPIONS, CALLS, PROMPTS, EVENTS, SETTINGS)
+    for table in (
+        *(PROPOSALS, CANDIDATES, EVALUATIONS, DECISIONS, CHAMPIONS),
+        *(CALLS, PROMPTS, LESSONS, EVENTS, SETTINGS),
+    )
 }
 
 

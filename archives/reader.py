@@ -19,6 +19,7 @@ from archives.encoding import (
     DECISIONS,
     EVALUATIONS,
     EVENTS,
+    LESSONS,
     PROMPTS,
     PROPOSALS,
     Table,
@@ -32,6 +33,7 @@ from archives.records import (
     Decision,
     Evaluation,
     Event,
+    Lesson,
     Look,
     Prompt,
     Proposal,
@@ -44,7 +46,7 @@ from archives.records import (
 )
 from archives.schema import VERSION, version_of
 
-R = TypeVar("R", Proposal, Candidate, Evaluation, Decision, Champion, Call, Prompt, Event)
+R = TypeVar("R", Proposal, Candidate, Evaluation, Decision, Champion, Call, Prompt, Lesson, Event)
 
 BELIEVED = (
     "+stage = 'full' AND part IS NULL"
@@ -78,6 +80,7 @@ class Counts:
         last_decision: Highest id of a decision; 0 without one.
         last_champion: Highest version of the champion; -1 without one, for the base is 0.
         last_call: Highest id of a call; 0 without one.
+        last_lesson: Highest id of a lesson; 0 without one.
         last_event: Highest id of an event; 0 without one.
     """
 
@@ -94,6 +97,7 @@ class Counts:
     last_decision: int
     last_champion: int
     last_call: int
+    last_lesson: int
     last_event: int
 
 
@@ -225,6 +229,10 @@ class Reader:
         """The last proposals from a parent that are done, the latest first."""
         clause = "WHERE parent = ? AND state = 'done' ORDER BY number DESC LIMIT ?"
         return list(self._select(PROPOSALS, clause, (parent, limit)))
+
+    def admitted_after(self, place: int) -> Iterator[Proposal]:
+        """Proposals that were admitted after the one with this place, in the order of admission."""
+        return self._select(PROPOSALS, "WHERE admitted > ? ORDER BY admitted", (place,))
 
     def evaluations(
         self,
@@ -363,6 +371,10 @@ class Reader:
         )
         return [Cost(*row) for row in rows]
 
+    def lessons(self) -> Iterator[Lesson]:
+        """All lessons, forgotten ones included, by id."""
+        return self._select(LESSONS, "ORDER BY id")
+
     def events(self, after: int = 0) -> Iterator[Event]:
         """Events with an id above `after`, by id."""
         return self._select(EVENTS, "WHERE id > ? ORDER BY id", (after,))
@@ -402,6 +414,7 @@ class Reader:
                 last_decision=self._number("SELECT coalesce(max(id), 0) FROM decisions"),
                 last_champion=self._number("SELECT coalesce(max(version), -1) FROM champions"),
                 last_call=self._number("SELECT coalesce(max(id), 0) FROM calls"),
+                last_lesson=self._number("SELECT coalesce(max(id), 0) FROM lessons"),
                 last_event=self._number("SELECT coalesce(max(id), 0) FROM events"),
             )
 

@@ -37,6 +37,9 @@ may have been billed; its amounts are the most that it can be. repeated: the rep
 again; nothing was billed, its amounts are those of the recording."""
 
 
+LessonState = Literal["active", "pinned", "forgotten"]
+
+
 @dataclass(frozen=True, slots=True)
 class Basis:
     """What a proposal was made from; versions count from 0."""
@@ -73,6 +76,7 @@ class Proposal:
         admitted: Place in the order of admission, from 1; None while not done. What is learned live is
             rebuilt from the journal in this order.
         stale: What was done because its basis had moved; None where it had not.
+        lessons: Lessons that its prompt carried; None where its operator asks no model.
     """
 
     number: int
@@ -94,6 +98,7 @@ class Proposal:
     reward: float | None = None
     admitted: int | None = None
     stale: Treatment | None = None
+    lessons: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,6 +311,33 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
+class Lesson:
+    """Something a reflection concluded, for later prompts.
+
+    Attributes:
+        id: Number of the lesson, from 1.
+        claim: What it says, in one line.
+        scope: What it is about: a file, a function, a kind of change, in one line.
+        state: "active" may be carried by a prompt, "pinned" always is, "forgotten" never again.
+        model: Model that wrote it.
+        made: How many proposals had been admitted when it was written.
+        supports: Evaluations that were named for it.
+        contradicts: Evaluations that were named against it.
+        sources: Proposals whose changes and results the model read when it wrote it.
+    """
+
+    id: int
+    claim: str
+    scope: str
+    state: LessonState = "active"
+    model: str = ""
+    made: int = 0
+    supports: tuple[int, ...] = ()
+    contradicts: tuple[int, ...] = ()
+    sources: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Event:
     """Something a person may want to know of later.
 
@@ -327,4 +359,4 @@ class Setting:
     value: Any
 
 
-Record = Proposal | Candidate | Evaluation | Decision | Champion | Call | Prompt | Event | Setting
+Record = Proposal | Candidate | Evaluation | Decision | Champion | Call | Prompt | Lesson | Event | Setting

@@ -196,6 +196,24 @@ def _find_attempts_by_parent(db: Database) -> None:
     db["proposals"].create_index(("parent", "state"))
 
 
+_LESSONS = """CREATE TABLE lessons (
+    id INTEGER PRIMARY KEY,
+    claim TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    state TEXT NOT NULL,
+    model TEXT NOT NULL,
+    made INTEGER NOT NULL,
+    supports TEXT NOT NULL CHECK (json_valid(supports)),
+    contradicts TEXT NOT NULL CHECK (json_valid(contradicts)),
+    sources TEXT NOT NULL CHECK (json_valid(sources))
+) STRICT"""
+
+
+def _lay_lessons(db: Database) -> None:
+    db.execute(_LESSONS)
+    db.execute("ALTER TABLE proposals ADD COLUMN lessons TEXT CHECK (lessons IS NULL OR json_valid(lessons))")
+
+
 @dataclass(frozen=True, slots=True)
 class Migration:
     """The step to `version` from the one before it."""
@@ -210,6 +228,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration(2, "stages judged in parts", _let_stages_have_parts),
     Migration(3, "prompts are kept, calls say what became of them", _keep_prompts),
     Migration(4, "attempts by their parent", _find_attempts_by_parent),
+    Migration(5, "lessons", _lay_lessons),
 )
 
 VERSION = MIGRATIONS[-1].version

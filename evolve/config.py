@@ -233,7 +233,7 @@ class EvaluatorTable(Table):
         if self.path is not None and self.contract is None:
             raise ValueError("path is for evaluators of other systems; give their contract too")
         for name in ("openevolve", "shinka", "gepa"):
-            if name in self.model_fields_set and self.contract != name:
+            if getattr(self, name) != type(self).model_fields[name].get_default() and self.contract != name:
                 raise ValueError(f'the table {name} needs contract = "{name}"')
         return self
 
@@ -407,6 +407,8 @@ class WorkersTable(Table):
     """Proposals being made at a time; "auto": found out from how fast the models answer, refuse, and age."""
     evaluate: Width = "auto"
     """Evaluations at a time; "auto": one a processor, more where they mostly wait for something else."""
+    reflect: Annotated[int, Field(ge=0, le=64)] | Literal["auto"] = "auto"
+    """Reflections at a time, by which a model writes lessons for later prompts; "auto": one; 0: none."""
 
 
 class ModelTable(Table):

@@ -24,6 +24,7 @@ from evolve.choice import Choice
 from evolve.creation import changeable_facts
 from evolve.interrupts import Interrupts, interrupts
 from evolve.judge import agents_workshop, bench, evaluator_spec, prepared
+from evolve.memory import Memory
 from evolve.models.ledger import UNSEEN, Ledger
 from evolve.operators.base import Source
 from evolve.ownership import own
@@ -44,6 +45,7 @@ from evolve.run import Run, failed
 from evolve.stages.admit import admit, learn
 from evolve.stages.baseline import baseline
 from evolve.stages.challenge import gated
+from evolve.stages.reflect import Reflecting, reflections
 from evolve.stages.renew import keep_renewing, renew
 from evolve.steering import take_up, watch_inbox
 from evolve.summary import NAME as SUMMARY
@@ -191,7 +193,7 @@ async def _assembled(
                 if asks(names, config) or mending:
                     models = await stack.enter_async_context(gateway(campaign, ledger, reader, shown))
                 shop = agents_workshop(campaign) if "agent" in names else None
-                tools = Tools(composer_for(config, campaign.folder), models, shop)
+                tools = Tools(composer_for(config, campaign.folder), models, shop, ledger)
             operators = operators_for(names, config, campaign.folder, tools)
             listener("configured", config)
             spec = evaluator_spec(campaign)
@@ -220,6 +222,9 @@ async def _assembled(
             )
             if mending and tools is not None and tools.models is not None:
                 run.repairer = repairer_for(tools.models, tools.composer)
+            run.memory = Memory(reader.lessons())
+            if tools is not None and tools.models is not None and config.workers.reflect != 0:
+                run.reflecting = Reflecting(run, tools.models, tools.composer.templates)
             before = facts.get("decided_before", 0)
             run.refused = {one.challenger for one in reader.decisions() if one.id > before}
             run.gated = gated(reader)
@@ -248,6 +253,7 @@ def _next_ids(reader: Reader) -> dict[str, int]:
         "candidate": counts.last_candidate + 1,
         "evaluation": counts.last_evaluation + 1,
         "decision": counts.last_decision + 1,
+        "lesson": counts.last_lesson + 1,
     }
 
 
@@ -283,9 +289,10 @@ async def _conduct(run: Run, heard: Interrupts, campaign: Campaign) -> None:
         nursery.start_soon(keep_renewing, run, width)
         pace = Pace(run)
         nursery.start_soon(pace.watch)
-        await pace.pipeline.go(unfinished)
-        if run.asked_again and not run.interrupted:
-            await renew(run, width)
+        async with reflections(run.reflecting, run.config.workers.reflect):
+            await pace.pipeline.go(unfinished)
+            if run.asked_again and not run.interrupted:
+                await renew(run, width)
         nursery.cancel_scope.cancel()
     with trio.CancelScope(shield=True):
         await run.record(

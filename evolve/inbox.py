@@ -30,7 +30,7 @@ from archives.errors import EvolveError
 from archives.reader import Reader
 from archives.records import Event
 
-ACTIONS = ("stop", "pause", "resume", "budget", "propose", "reevaluate")
+ACTIONS = ("stop", "pause", "resume", "budget", "propose", "reevaluate", "lessons")
 KIND = "request"
 """Kind of the events that answer requests."""
 _NAME = re.compile(r"[0-9]{8}\.json")

@@ -45,6 +45,7 @@ def order_for(run: Run, proposal: Proposal, parent: str | None = None, words: bo
         cases=last.cases if last else (),
         lineage=_lineage(run, start) if words else (),
         tried=_tried(run, start) if words else (),
+        lessons=tuple(run.memory.text(id) for id in proposal.lessons or ()) if words else (),
         model=proposal.model,
     )
 

@@ -168,7 +168,9 @@ class Pipeline:
             self.admit.put(proposal)
 
     async def _admit(self, proposal: Proposal) -> None:
-        await admit(self.run, proposal)
+        closed = await admit(self.run, proposal)
+        if self.run.reflecting is not None:
+            self.run.reflecting.take(closed)
         self._drop(proposal)
 
     @contextmanager

@@ -24,6 +24,7 @@ from evolve.prompts.templates import Templates, load
 
 if TYPE_CHECKING:
     from evolve.models import Gateway
+    from evolve.models.ledger import Ledger
     from evolve.prompts.composing import Composer
     from evolve.workshop import AgentSpec, Workshop
 
@@ -135,11 +136,13 @@ class Tools:
         composer: Makes the prompts.
         models: The gateway to the models, where any operator asks them.
         workshop: Where coding agents work, where there is one.
+        ledger: Where what they cost is charged.
     """
 
     composer: Composer
     models: Gateway | None = None
     workshop: Workshop | None = None
+    ledger: Ledger | None = None
 
 
 def operators_for(
@@ -208,11 +211,11 @@ def _make(name: str, config: Config, folder: Path, tools: Tools | None) -> Opera
         from evolve.operators.patches import Patches
 
         return Patches(folder, config.operators.patches.folder, config.operators.patches.branches)
-    if tools is not None and name == "agent" and tools.workshop is not None:
+    if tools is not None and name == "agent" and tools.workshop is not None and tools.ledger is not None:
         from evolve.operators.agent import Agent
 
         agent = agent_spec(config, folder)
-        return Agent(tools.workshop, agent, config.artifact.include, tools.composer)
+        return Agent(tools.workshop, agent, config.artifact.include, tools.composer, tools.ledger)
     if tools is None or tools.models is None or name in ("tune", "mutate"):
         return _offline(name)
     return _asking(name, tools.models, tools.composer)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import trio
 
@@ -22,6 +22,7 @@ from evolve.choice import Choice
 from evolve.config import Config
 from evolve.evaluating import Errand, evaluated
 from evolve.likeness import Likenesses
+from evolve.memory import Memory
 from evolve.models.ledger import Ledger
 from evolve.models.traffic import Traffic
 from evolve.operators.base import Operator, Repairer, Source
@@ -34,6 +35,9 @@ from evolve.staleness import successor
 from evolve.summary import NAME as SUMMARY
 from evolve.waiting import outcome
 from evolve.workers import Workers
+
+if TYPE_CHECKING:
+    from evolve.stages.reflect import Reflecting
 
 Rule = Literal["strict", "evalue"]
 NOISY_DEPTH = 4
@@ -72,6 +76,8 @@ class Run:
         merits: Scores at each earlier stage of the evaluator, turned so that higher is better, ascending.
         likenesses: Which candidates are the same program written differently.
         broken: Candidates of models that could not be judged and that nobody has tried to fix, oldest first.
+        memory: What has been learned.
+        reflecting: Who writes lessons, where a model does.
     """
 
     config: Config
@@ -120,6 +126,8 @@ class Run:
     paces: dict[str, Pace] = field(default_factory=dict)
     merits: dict[str, list[float]] = field(default_factory=dict)
     broken: list[str] = field(default_factory=list)
+    memory: Memory = field(default_factory=Memory)
+    reflecting: Reflecting | None = None
     likenesses: Likenesses = field(init=False)
 
     def __post_init__(self) -> None:
@@ -181,8 +189,8 @@ class Run:
 
     def basis(self) -> Basis:
         """The versions that hold now."""
-        archive = self.population.grid.version
-        return Basis(self.population.champion.version, archive, evaluator=self.evaluator)
+        now = self.population
+        return Basis(now.champion.version, now.grid.version, self.memory.version, self.evaluator)
 
     def successor(self, proposal: Proposal) -> str | None:
         """What has taken the place of a proposal's parent; None where it is not stale."""

@@ -19,6 +19,7 @@ from evolve.inbox import Answer, NoAnswer, Request, answer_to, pending, post
 from evolve.ownership import own
 from evolve.submission import opened
 from evolve.submission import unsound as not_acceptable
+from evolve.teaching import taught
 
 if TYPE_CHECKING:
     from evolve.campaign import Campaign
@@ -73,6 +74,8 @@ def _of_living(run: Run, request: Request) -> Decided:
     if request.action == "reevaluate":
         when = "the next run does it" if run.stopping else "as soon as a slot is free"
         return _of_doubt(run.reader, request.arguments, when)
+    if request.action == "lessons":
+        return _of_lessons(run.reader, request.arguments)
     if request.addressee not in (os.getpid(), 0):
         return Answer(False, "it was meant for an orchestrator that is gone; ask again"), []
     if request.action == "resume":
@@ -97,6 +100,11 @@ def _of_proposal_to_living(run: Run, given: Mapping[str, Any]) -> Decided:
     return answer, [opened(number, run.basis(), given)]
 
 
+def _of_lessons(reader: Reader, given: Mapping[str, Any]) -> Decided:
+    fault, words, lessons = taught(reader, given)
+    return (Answer(False, fault), []) if fault else (Answer(True, words), lessons)
+
+
 def _rest(run: Run) -> str:
     return f"{run.in_flight} in flight will be finished" if run.in_flight else "nothing is in flight"
 
@@ -105,6 +113,9 @@ def _act(run: Run, request: Request, answer: Answer) -> None:
     if request.action == "budget":
         run.budget.limits = run.reader.setting("budget")
         run.listener("limits", dict(run.budget.limits))
+    elif request.action == "lessons":
+        for lesson in taught(run.reader, request.arguments)[2]:
+            run.memory.keep(lesson)
     elif request.action == "propose":
         proposal = run.reader.proposal(answer.data["proposal"])
         assert proposal is not None  # it was journaled with the answer
@@ -151,6 +162,8 @@ def _of_resting(reader: Reader, request: Request) -> Decided:
         return _of_proposal_to_resting(reader, request.arguments)
     if request.action == "reevaluate":
         return _of_doubt(reader, request.arguments, "no orchestrator lives, `evolve resume` does it")
+    if request.action == "lessons":
+        return _of_lessons(reader, request.arguments)
     if request.action == "resume":
         return Answer(False, "no orchestrator lives"), []
     if request.action == "pause":

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from evolve.answering.candidates import best, diff, resolve, show
     from evolve.answering.families import archive, champions, lineage
     from evolve.answering.learning import arms
+    from evolve.answering.memory import lessons
     from evolve.answering.running import logs, spending
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "costs",
     "diff",
     "evaluations",
+    "lessons",
     "lineage",
     "logs",
     "resolve",
@@ -33,7 +35,7 @@ __all__ = [
     "status",
 ]
 
-_HOMES = ("bills", "campaigns", "candidates", "families", "running", "learning")
+_HOMES = ("bills", "campaigns", "candidates", "families", "running", "learning", "memory")
 
 
 def __getattr__(name: str) -> Any:

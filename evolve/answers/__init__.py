@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         Lineage,
         Node,
     )
+    from evolve.answers.lessons import LessonEntry, Lessons
     from evolve.answers.models import Prompts, PromptText, ReplyProblem, TriedReply
 
 __all__ = [
@@ -80,6 +81,8 @@ __all__ = [
     "Fate",
     "Happening",
     "Judgement",
+    "LessonEntry",
+    "Lessons",
     "Limit",
     "Lineage",
     "Logs",
@@ -108,7 +111,7 @@ __all__ = [
     "Waited",
 ]
 
-_HOMES = ("base", "campaigns", "candidates", "families", "bills", "actions", "models")
+_HOMES = ("base", "campaigns", "candidates", "families", "lessons", "bills", "actions", "models")
 
 
 def __getattr__(name: str) -> Any:

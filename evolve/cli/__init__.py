@@ -59,6 +59,7 @@ COMMANDS: dict[str, Lazy] = {
     "costs": Lazy("evolve.cli.inspect:costs", "Show what models took.", LOOK),
     "prompts": Lazy("evolve.cli.prompts:prompts", "Show the texts that prompts are made of.", LOOK),
     "try-reply": Lazy("evolve.cli.prompts:try_reply", "Show what a model's reply would change.", LOOK),
+    "lessons": Lazy("evolve.cli.lessons:lessons", "Show, pin or forget what has been learned.", LOOK),
     "export": Lazy("evolve.cli.manage:export", "Put a candidate into a branch, or into a patch.", TAKE),
     "remove": Lazy("evolve.cli.manage:remove", "Delete a campaign and all it remembers.", TAKE),
 }

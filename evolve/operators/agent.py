@@ -10,14 +10,17 @@ import json
 import re
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from archives.errors import EvaluatorError, StoreError
-from archives.records import Call
+from archives.records import Call, Prompt
 from evaluators.contract import ended_badly
+from evolve.models.ledger import Ledger
 from evolve.models.question import prompt_key
 from evolve.operators.base import Draft, Needs, Order, Refused, Source, Stateless
 from evolve.prompts.composing import Composer
+from evolve.prompts.composing import Prompt as Composed
 from evolve.quoting import one_line, plain, shorten
 from evolve.workshop import AgentSpec, Work, Workshop
 
@@ -34,6 +37,7 @@ class Agent(Stateless):
         agent: Which one.
         globs: What may change, for the task.
         composer: What makes the task.
+        ledger: Where what it costs is charged.
     """
 
     name = "agent"
@@ -41,12 +45,13 @@ class Agent(Stateless):
     needs: Needs = "parent"
 
     def __init__(
-        self, workshop: Workshop, agent: AgentSpec, globs: Sequence[str], composer: Composer
+        self, workshop: Workshop, agent: AgentSpec, globs: Sequence[str], composer: Composer, ledger: Ledger
     ) -> None:
         self._workshop = workshop
         self._agent = agent
         self._globs = tuple(globs)
         self._composer = composer
+        self._ledger = ledger
 
     def handles(self, paths: Sequence[str]) -> bool:
         """It can work on any file."""
@@ -64,26 +69,39 @@ class Agent(Stateless):
         """
         prompt = self._composer.brief(self.name, order, source, self._globs)
         task, began = prompt.messages[0]["content"], time.monotonic()
+        call = await self._ledger.begin(*self._call(order, prompt))
         try:
             work = await self._workshop.work(
                 self._agent, order.parent.id, task, order.number, source.editable
             )
         except (StoreError, EvaluatorError) as error:
-            call = self._call(order, task, time.monotonic() - began, error=str(error))
-            raise Refused(f"{self._agent.name}: {error}", (call,)) from error
+            seconds = time.monotonic() - began
+            await self._ledger.end(replace(call, state="failed", error=str(error), seconds=seconds))
+            raise Refused(f"{self._agent.name}: {error}") from error
+        except BaseException:
+            self._ledger.lose(call, "stopped at once")
+            raise
         said, cost = words(work.finished.stdout)
         reason = self._complaint(work)
-        call = self._call(order, task, work.finished.seconds, said, cost, reason)
+        await self._ledger.end(
+            replace(
+                call,
+                usd=call.usd if cost is None else cost,
+                seconds=work.finished.seconds,
+                state="answered" if reason is None else "failed",
+                error=reason,
+                reply=said,
+            )
+        )
         payload = {"log": self._workshop.log(order.number).name, "prompt": prompt.version}
         if reason is not None:
-            raise Refused(f"{self._agent.name}: {reason}", (call,), payload=payload)
+            raise Refused(f"{self._agent.name}: {reason}", payload=payload)
         return Draft(
             changes=work.changes,
             summary=_title(said) or one_line(f"{self._agent.name} {', '.join(work.changes)}", TITLE),
             rationale=shorten(plain(said).strip(), LONGEST_QUOTE),
             payload=payload,
             model=self._agent.name,
-            calls=(call,),
         )
 
     def _complaint(self, work: Work) -> str | None:
@@ -93,28 +111,20 @@ class Agent(Stateless):
         hosts = f" (it wanted to reach {', '.join(work.refused[:3])})" if work.refused else ""
         return one_line(ended[1]) + hosts
 
-    def _call(
-        self,
-        order: Order,
-        task: str,
-        seconds: float,
-        said: str = "",
-        cost: float | None = None,
-        error: str | None = None,
-    ) -> Call:
-        """The record of one task; one whose cost nobody tells is charged what it might have cost."""
-        return Call(
+    def _call(self, order: Order, prompt: Composed) -> tuple[Call, Prompt]:
+        """The record of one task; where the agent does not tell its cost, it is charged what it may cost."""
+        messages = tuple(prompt.messages)
+        key = prompt_key(messages)
+        call = Call(
             id=0,
             proposal=order.number,
             model=self._agent.name,
             operator=self.name,
-            usd=self._agent.usd if cost is None else cost,
-            seconds=seconds,
-            error=error,
-            state="answered" if error is None else "failed",
-            prompt=prompt_key([{"role": "user", "content": task}]),
-            reply=said,
+            usd=self._agent.usd,
+            prompt=key,
+            template=f"{self.name}@{prompt.version}",
         )
+        return call, Prompt(key, messages)
 
 
 def words(stdout: bytes) -> tuple[str, float | None]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from archives.errors import EvolveError
-from archives.records import Call, Candidate, CaseScore, Outcome, Proposal
+from archives.records import Candidate, CaseScore, Outcome, Proposal
 from archives.store import Store
 
 Needs = Literal["parent", "partner", "nothing", "failed"]
@@ -17,21 +17,19 @@ Needs = Literal["parent", "partner", "nothing", "failed"]
 class Refused(EvolveError):
     """The operator can make nothing from this order; the message says why.
 
-    `calls` were made elsewhere than at the gateway, and are charged all the same; `payload` is journaled as
-    a draft's would be; `outcome` is what the proposal counts as, `model` who gave what could not be used.
+    `payload` is journaled as a draft's would be; `outcome` is what the proposal counts as, `model` who gave
+    what could not be used.
     """
 
     def __init__(
         self,
         reason: str,
-        calls: tuple[Call, ...] = (),
         *,
         payload: Mapping[str, Any] | None = None,
         outcome: Outcome = "failed",
         model: str | None = None,
     ) -> None:
         super().__init__(reason)
-        self.calls = calls
         self.payload: Mapping[str, Any] = dict(payload or {})
         self.outcome: Outcome = outcome
         self.model = model
@@ -125,7 +123,6 @@ class Draft:
         tree: A ready tree instead of `changes`.
         parent: Candidate id, where the operator chose its own parent.
         model: Model that wrote it.
-        calls: Calls it took elsewhere than at the gateway, to be journaled and charged.
     """
 
     changes: Mapping[str, bytes | None] = field(default_factory=dict)
@@ -135,7 +132,6 @@ class Draft:
     tree: str | None = None
     parent: str | None = None
     model: str | None = None
-    calls: tuple[Call, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

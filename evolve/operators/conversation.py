@@ -50,6 +50,7 @@ class Models(Protocol):
         operator: str = "",
         stage: str = "propose",
         template: str = "",
+        schema: Mapping[str, Any] | None = None,
         model: str | None = None,
     ) -> Reply:
         """Ask a model once."""

@@ -41,6 +41,7 @@ PLACEHOLDERS: Mapping[str, tuple[str, ...]] = {
     "simplify": _TASK,
     "explore": (*_TASK, "taken"),
     "repair": (*_TASK, "accepted", "change", "gain", "situation"),
+    "reflect": (*_TASK, "goal", "known", "trials"),
     "agent": (*_TASK, "goal", "lessons", "verdict", "tried", "inspirations", "globs"),
 }
 """Template to the placeholders it may use."""
@@ -48,7 +49,7 @@ REQUIRED: Mapping[str, tuple[str, ...]] = {"context": ("files", "task"), "again"
 """Placeholders without which a prompt would lack what it is about."""
 SHARED = ("system", "context", "again")
 """Templates that every operator uses."""
-ALONE = ("agent",)
+ALONE = ("agent", "reflect")
 """Templates that are a whole task by themselves."""
 OPERATORS = tuple(name for name in PLACEHOLDERS if name not in SHARED)
 """Operators that have a template, which is called as they are."""

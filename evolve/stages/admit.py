@@ -47,6 +47,7 @@ def learn(run: Run, proposal: Proposal) -> None:
     _note_broken(run, proposal, merit)
     if proposal.outcome == "candidate" and proposal.candidate and PROGRAM in proposal.payload:
         run.likenesses.add(proposal.payload[PROGRAM], proposal.candidate)
+    run.memory.hear(proposal)
     cost = 1.0 if proposal.outcome == "candidate" else COST_WITHOUT_EVALUATION
     run.arms.learn(proposal, run.reader.usd_of(proposal.number) if proposal.model else None)
     run.policy_choice.learn(proposal.policy, proposal.reward or 0.0, cost)

@@ -8,7 +8,6 @@ import trio
 
 from archives.crashpoints import reach
 from archives.records import Candidate, Proposal
-from evolve.charging import book
 from evolve.operators.base import Draft, Exhausted, Operator, Refused, Waiting
 from evolve.orders import order_for
 from evolve.run import Run, failed
@@ -35,13 +34,11 @@ async def propose(run: Run, proposal: Proposal) -> Proposal | None:
         await run.tell("exhausted", f"{proposal.operator}: {reason}")
         return None
     except Refused as refusal:
-        await book(run, proposal, refusal.calls)
         proposal = failed(proposal, str(refusal), payload=dict(refusal.payload))
         proposal = replace(proposal, outcome=refusal.outcome, model=refusal.model or proposal.model)
         await run.record(proposal)
         return proposal
     proposal, candidate = await _candidate(run, proposal, draft, ready=operator.needs == "nothing")
-    await book(run, proposal, draft.calls)
     reach("propose.committed")
     await run.record(*([candidate] if candidate else []), proposal)
     reach("propose.recorded")

@@ -40,6 +40,7 @@ def select(run: Run) -> Proposal | None:
         parent=parent,
         partner=partner if needs == "partner" else None,
         inspirations=_inspirations(run, parent, number),
+        lessons=_lessons(run, operator, number),
         basis=run.basis(),
         policy=policy,
     )
@@ -75,3 +76,8 @@ def _inspirations(run: Run, parent: str, number: int) -> tuple[str, ...]:
     others = [e.candidate for e in run.population.elites() if e.candidate != parent]
     random = rng(run.seed, number, "inspirations")
     return tuple(random.sample(others, min(INSPIRATIONS, len(others))))
+
+
+def _lessons(run: Run, operator: str, number: int) -> tuple[int, ...] | None:
+    """Lessons for an operator that asks a model; None for the others."""
+    return run.memory.draw(rng(run.seed, number, "lessons")) if run.operators[operator].is_async else None

@@ -13,6 +13,7 @@ from archives.records import (
     Decision,
     Evaluation,
     Event,
+    Lesson,
     Proposal,
     Record,
     Setting,
@@ -108,6 +109,7 @@ def one_of_each() -> list[Record]:
         Champion(1, id_of(1), 1),
         Call(1, 1, "some/model", "edit", 100, 20, 0.001, 3.5, None, "prompt", "reply"),
         Call(2, 1, "some/model", "edit", error="429", state="failed"),
+        Lesson(1, "Grids waste the border", "packing.py", "pinned", "some/model", 1, (2,), (3,), (1,)),
         Event("started", "The campaign begins", id=1, time=1700000000.5, data={"pid": 1}),
         Event("promoted", "A new champion", id=2, time=1700000009.0),
     ]

@@ -211,7 +211,7 @@ def test_questions_about_nothing_have_empty_answers(reader: Reader) -> None:
     assert reader.setting("state", "stopped") == "stopped"
     for question in (reader.candidates, reader.proposals, reader.evaluations, reader.decisions):
         assert list(question()) == []
-    assert reader.counts() == Counts(0, 0, 0, 0, {}, {}, {}, 0, -1, 0, 0, -1, 0, 0)
+    assert reader.counts() == Counts(0, 0, 0, 0, {}, {}, {}, 0, -1, 0, 0, -1, 0, 0, 0)
 
 
 def test_everything_comes_in_the_order_of_its_number(journal: Journal, reader: Reader) -> None:

@@ -10,6 +10,9 @@ from threading import Thread
 import pytest
 from operator_store import Repo
 
+from evolve.budget import Budget
+from evolve.models.errors import BudgetSpent
+from evolve.models.ledger import Ledger
 from evolve.models.tokens import estimate
 from evolve.operators.agent import Agent, words
 from evolve.operators.base import Draft, Refused
@@ -28,6 +31,7 @@ class Desk:
         self.repo = Repo(folder, {"a.txt": "a\n", "b.txt": "b\n", "judge.py": "1\n", "holdout/x": "secret\n"})
         self.home = folder / ("a-path-longer-than-a-socket-may-have-" * 3) / "campaign"
         self.home.mkdir(parents=True)
+        self.ledger = Ledger(Budget({"usd": 1.0}))
         self.script = folder / "tool" / "agent.py"
         self.script.parent.mkdir()
         self.source = type(self.repo.source)(self.repo.store, lambda path: path.endswith(".txt"))
@@ -39,7 +43,7 @@ class Desk:
         )  # type: ignore[arg-type]
         hidden = lambda path: path.startswith("holdout/")  # noqa: E731
         shop = Workshop(self.repo.store, self.home / "agents", self.repo.root, "", self.home, hidden)
-        agent = Agent(shop, spec, ["*.txt"], Composer(load(), estimate))
+        agent = Agent(shop, spec, ["*.txt"], Composer(load(), estimate), self.ledger)
         return await agent.propose_async(self.repo.order(parent_score=1.0, goal="grow"), self.source)
 
     def log(self) -> str:
@@ -57,7 +61,7 @@ async def test_what_it_changed_in_two_files_is_the_draft_and_its_litter_is_not(d
     draft = await desk.ask(GROW + litter + "print('SUMMARY: Both grow.')")
     assert draft.changes == {"a.txt": b"a\nmore\n", "b.txt": b"b\nmore\n"}
     assert (draft.summary, draft.model) == ("Both grow", "helper")
-    assert [call.usd for call in draft.calls] == [None]
+    assert desk.ledger.budget.spent == {"tokens": 0.0}
     assert "SUMMARY: Both grow." in desk.log()
 
 
@@ -109,7 +113,7 @@ async def test_one_that_fails_is_refused_with_the_reason(desk, code, reason):
     with pytest.raises(Refused) as refused:
         await desk.ask(code, timeout=1.0, usd=0.5)
     assert str(refused.value) == reason
-    assert [(call.usd, call.error is not None) for call in refused.value.calls] == [(0.5, True)]
+    assert desk.ledger.budget.spent["usd"] == 0.5
 
 
 @pytest.mark.trio
@@ -141,6 +145,15 @@ async def test_it_reaches_the_host_that_is_named_and_no_other(desk):
         server.server_close()
     assert draft.changes == {"a.txt": b"/v1?x=1 HTTPError403 URLError"}
     assert "host refused: example.org:443" in desk.log()
+
+
+@pytest.mark.trio
+async def test_it_is_not_started_where_the_budget_does_not_leave_what_it_may_cost(desk):
+    await desk.ask(GROW + 'print(\'{"result": "SUMMARY: grown", "total_cost_usd": 0.75}\')', usd=0.9)
+    assert desk.ledger.budget.spent["usd"] == 0.75
+    with pytest.raises(BudgetSpent):
+        await desk.ask(GROW, usd=0.9)
+    assert desk.ledger.budget.spent["usd"] == 0.75
 
 
 def test_names_of_hosts():
