@@ -40,7 +40,7 @@ def select(run: Run) -> Proposal | None:
         parent=parent,
         partner=partner if needs == "partner" else None,
         inspirations=_inspirations(run, parent, number),
-        lessons=_lessons(run, operator, number),
+        lessons=_lessons(run, arm.operator, number),
         basis=run.basis(),
         policy=policy,
     )
