@@ -4,7 +4,7 @@ A simulated model server hands every system the same latencies; each system runs
 environment of its own (made on demand under $BENCH_HOME, by default in the temp folder). What is measured is said in
 docs/benchmarks.md; `peers/run_peer.py` measures one system once. Results are kept as JSON in the folder of `--out`.
 
-    python benchmarks/throughput.py                      # all systems, about 20 minutes on two cores
+    python benchmarks/throughput.py                      # all systems, about 23 minutes on two cores
     python benchmarks/throughput.py --quick --ours       # our side and the floor, a few minutes
     python benchmarks/throughput.py --only slow,kill     # some of the parts
     python benchmarks/throughput.py --resume             # what a broken run has measured is not measured again
@@ -90,7 +90,7 @@ def slow(bench: Bench) -> None:
     split = {"floor": ("--peer-opt", "pools=split")}
     rows = [
         (one, bench.median(one, "slow", proposals, 16, 1.0, "--eval-sleep", "1", *split.get(one, ())))
-        for one in bench.beside("ours", "floor", "openevolve", "shinka")
+        for one in bench.beside("ours", "floor", "openevolve")
     ]
     show(rows, USUAL)
     if not bench.quick:
@@ -139,7 +139,7 @@ def capacity(bench: Bench) -> None:
 
 def quality(bench: Bench) -> None:
     """What the search finds at equal proposals, whatever the width: speed must not be bought with it."""
-    seeds, proposals = (3, 48) if bench.quick else (8, 128)
+    seeds, proposals = (3, 48) if bench.quick else (6, 128)
     print(f"\nfinal score at {proposals} proposals, {seeds} seeds, median 0.05 s")
     scores: dict[int, list[float]] = {}
     rows = []
@@ -181,10 +181,10 @@ Part = Callable[[Bench], None]
 PARTS: dict[str, tuple[Part, int, int]] = {
     "widths": (widths, 470, 130),
     "wide": (wide, 170, 80),
-    "slow": (slow, 200, 60),
+    "slow": (slow, 130, 45),
     "zero": (zero, 180, 70),
     "capacity": (capacity, 80, 35),
-    "quality": (quality, 230, 50),
+    "quality": (quality, 180, 50),
     "kill": (kill, 140, 140),
 }
 """Parts, and how many seconds they take with all systems on two quiet processors: in full, and quick."""

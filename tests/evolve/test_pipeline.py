@@ -23,6 +23,7 @@ import evolve as api
 from archives.errors import StoreError
 from evolve import answering, pipeline
 from evolve.pipeline import in_flight
+from evolve.widths import FIRST
 
 FUNCTION = 'def evaluate(folder, request):\n    return float(open(f"{folder}/value.txt").read())\n'
 STAGES = ("select", "propose", "evaluate", "challenge", "admit")
@@ -135,7 +136,9 @@ def with_model(tmp_path: Path, base: str, **tables: Any) -> Any:
     return api.create(repo, config(evaluator={"function": "evaluate.py:evaluate"}, **tables))
 
 
-def test_failed_calls_end_nothing_and_being_told_to_slow_down_lowers_the_width(tmp_path: Path) -> None:
+def test_failed_calls_end_nothing_and_being_told_to_slow_down_lowers_the_width(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     together = threading.Semaphore(2)
 
     def answer(number: int) -> Scripted:
@@ -149,21 +152,21 @@ def test_failed_calls_end_nothing_and_being_told_to_slow_down_lowers_the_width(t
         finally:
             together.release()
 
-    bounds = set()
+    seen_widths = set()
 
-    def look(kind: str, what: object) -> None:
-        if kind == "proposal":
-            stage = standing(campaign).stages.get("propose")
-            bounds.add((stage.width, stage.bound) if stage else None)
+    async def look(run: Any) -> None:
+        seen_widths.add((run.stages[0].width, run.stages[0].bound))
 
+    before("admit", monkeypatch, look)
     with server(answer) as seen:
         campaign = with_model(tmp_path, seen.base, budget={"proposals": 40})
-        ending = campaign.run_sync(look)
+        ending = campaign.run_sync()
     assert (ending.state, ending.failed) == ("finished", False)
     with campaign.reader() as reader:
         assert reader.counts().proposals == 40
         errors = [call.error for call in reader.calls() if call.error]
     assert any("slow down" in error for error in errors)
+    assert any(width < FIRST and "slow down" in bound for width, bound in seen_widths)
     assert standing(campaign).outcomes["failed"] > 0
     assert campaign.best().score > 0
 
