@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import statistics
 import tempfile
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,12 +25,13 @@ from evolve.environment import environment_findings
 from evolve.forecast import forecast
 from evolve.judge import bench, evaluator_spec, prepared
 from evolve.lookup import locate
+from evolve.models import ModelSpec
 from evolve.pacing import first_evaluators
 from evolve.probing import probe_models
 from evolve.promotion import looks_noisy
 from evolve.registry import agent_spec, asks, model_pool, usable
 from evolve.removal import remove_tree
-from evolve.territory import editable
+from evolve.territory import editable, visible
 
 RUNS = 5
 TIME_CAP = 60.0
@@ -114,6 +116,7 @@ def _answer(campaign: Campaign, outcomes: list[Outcome]) -> Check:
         findings=_findings(campaign, outcomes),
         sends=[
             *(f"{path} → {', '.join(recipients(pool))}" for path in shown),
+            *(_outlined(config, paths, campaign.prefix, pool) if shown else ()),
             *_shown_to_agent(campaign, running),
         ],
         secrets=[
@@ -122,6 +125,15 @@ def _answer(campaign: Campaign, outcomes: list[Outcome]) -> Check:
         ],
         estimate=_estimate(config, outcomes) | _asked(campaign, base, shown, running, outcomes),
     )
+
+
+def _outlined(config: Config, paths: list[str], prefix: str, pool: Sequence[ModelSpec]) -> list[str]:
+    """What prompts tell of files that may not change."""
+    may_change, named = editable(config, paths, prefix), visible(config, paths, prefix)
+    count = sum(named(path) and not may_change(path) for path in paths)
+    if not count:
+        return []
+    return [f"names and signatures of up to {count} other files → {', '.join(recipients(pool))}"]
 
 
 def _shown_to_agent(campaign: Campaign, running: list[str]) -> list[str]:

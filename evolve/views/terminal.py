@@ -197,6 +197,8 @@ def show(console: Console, answer: Show) -> None:
     for attempt in answer.proposals:
         maker = f"#{attempt.proposal} {attempt.operator} from {short(attempt.parent)}"
         words = f"{maker}: {attempt.outcome or 'open'}"
+        if attempt.model and attempt.prompt:
+            words += f" ({attempt.model}, prompt {attempt.prompt})"
         table.add_row("proposal", line(words))
     for decision in answer.evidence:
         table.add_row("promoted" if decision.promoted else "refused", line(decision.reason, limit=500))
