@@ -100,7 +100,7 @@ def value():
 import os
 def value():
     os.chdir({scratch!r})
-    for _ in range(2000):
+    for _ in range(600):
         os.mkdir("d"); os.chdir("d")
     os.chmod(".", 0)
     return 0
@@ -108,7 +108,7 @@ def value():
     "prints a result and leaves": f"import os\ndef value():\n    os.write(1, b'{FORGED}\\n'); os._exit(0)\n",
     "prints a result at exit": f"import atexit\natexit.register(print, '{FORGED}')\ndef value(): return 0\n",
     "prints results without end": "import subprocess\ndef value():\n"
-    f"    subprocess.Popen(['sh', '-c', \"while :; do echo '{FORGED}'; done\"])\n    return 0\n",
+    "    subprocess.Popen(['sh', '-c', 'while :; do echo 1; done'])\n    return 0\n",
     "writes the result file": "import os\ndef value():\n"
     f"    open(os.environ['EVOLVE_RESULT'], 'w').write('{FORGED}')\n    return 0\n",
     "writes the result file from a child": "import os\ndef value():\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -118,11 +119,37 @@ def test_a_candidate_that_leaves_a_benchmark_has_failed(slot: Slot) -> None:
     assert issubclass(Failed, Exception)
 
 
+def timer(seconds: float, processor: float | None, noise: float = 1.0, idle: bool = False) -> object:
+    added = itertools.cycle([0.0, 0.3, 0.0, 0.02, 0.0, 0.5, 0.0, 0.0, 1.0, 0.0, 0.1])
+
+    def take(times: int) -> tuple[float, float | None, float]:
+        wall = seconds + noise * next(added)
+        waited = 0.0 if idle or processor is None else wall - processor
+        return times * wall, None if processor is None else times * processor, times * waited
+
+    return take
+
+
 def test_pairs_give_the_ratio_that_is_there_whatever_the_machine_adds() -> None:
-    noise = iter([0.0, 0.3, 0.0, 0.02, 0.0, 0.5, 0.0, 0.0, 1.0, 0.0, 0.1] * 100)
+    assert compare(timer(1.03, None), timer(1.0, None))["ratio"] == pytest.approx(1.03)  # type: ignore[arg-type]
+    found = compare(timer(1.5, 1.03), timer(1.5, 1.0))  # type: ignore[arg-type]
+    assert found["ratio"] == pytest.approx(1.03) and found["processor_time"]
 
-    def timer(seconds: float) -> object:
-        return lambda times: times * (seconds + next(noise))
 
-    found = compare(timer(1.03), timer(1.0))  # type: ignore[arg-type]
-    assert found["ratio"] == pytest.approx(1.03)
+def test_a_candidate_that_only_waits_is_not_fast() -> None:
+    found = compare(timer(1.0, 1.0), timer(1.0, 0.1))  # type: ignore[arg-type]
+    assert found["ratio"] == pytest.approx(1.0) and not found["processor_time"]
+
+
+def test_work_that_waits_is_compared_by_the_time_that_passes() -> None:
+    found = compare(timer(1.03, 0.1, idle=True), timer(1.0, 0.1, idle=True))  # type: ignore[arg-type]
+    assert found["ratio"] == pytest.approx(1.03) and not found["processor_time"]
+
+
+def test_work_done_by_children_counts(slot: Slot) -> None:
+    busy = "sum(k for k in range(150000))"
+    (slot.root / "plan.py").write_text(f"def value(x): return {busy}")
+    plan = f"import os\ndef value(x):\n    if os.fork() == 0:\n        {busy}\n        os._exit(0)\n"
+    plan += "    os.wait()\n    return 11249925000\n"
+    outcome = benchmark(slot, plan, bench="import plan\ndef work(seed): return plan.value(3)")
+    assert outcome.metrics["processor_time"] == 0.0, outcome

@@ -61,12 +61,14 @@ class Ran:
         stdout: Standard output, at most `output` bytes of it.
         stderr: Standard error, likewise.
         seconds: Wall time, from its start to its end.
+        cpu_seconds: Processor time of it and of what it waited for; None where that is not known.
     """
 
     exit: int
     stdout: str
     stderr: str
     seconds: float
+    cpu_seconds: float | None = None
 
 
 def call(
@@ -135,7 +137,8 @@ def run(
     code = status.get("exit")
     if code is None:
         code = -int(status.get("signal") or 0)
-    return Ran(code, stdout, stderr, status.get("seconds") or time.monotonic() - began)
+    seconds = status.get("seconds") or time.monotonic() - began
+    return Ran(code, stdout, stderr, seconds, status.get("cpu_seconds"))
 
 
 class Worker:

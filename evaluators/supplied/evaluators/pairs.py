@@ -2,11 +2,16 @@
 
 Problem: two timings taken minutes apart differ by what else the machine did, often by more than any
 improvement. Choice: each evaluation times both, in turns (base, candidate, candidate, base, …), on the same
-processor, each in one process of its own behind a second wall, by this process's clock, which neither can
-touch. The score is the ratio of their times, above 1 where the candidate is faster. What the machine adds to
-a time is never negative, so the lower quartile of each side is compared, not the mean. How two processes
-happen to lie in memory makes one or two per cent by itself; both are new in each evaluation, so that this
-averages out over the paired evaluations that promotion asks for, and is never mistaken for progress.
+processor, each in one process of its own behind a second wall, by clocks of this process and of the kernel,
+which neither can touch. The score is the ratio of their times, above 1 where the candidate is faster.
+
+What counts is the time that passes, unless the work is one process that computes: then it is the processor
+time that the kernel has for that process, which other programs hardly change. A candidate that waits, or has
+others work for it, would look fast so: where it is clearly more off the processor than the base, or has had
+children, the time that passes counts again. What the machine adds to a time is never negative, so
+the lower quartile of each side is compared, not the mean. How two processes happen to lie in memory makes one
+or two per cent by itself; both are new in each evaluation, so that this averages out over the paired
+evaluations that promotion asks for, and is never mistaken for progress.
 
 Both must give the same result: what the function returns, or what the command prints.
 """
@@ -21,7 +26,7 @@ import shlex
 import statistics
 import sys
 import time
-from typing import Any, Callable
+from typing import Any, Callable, Optional, Tuple  # aliases below are read by Python 3.8
 
 from evaluators import isolated  # type: ignore[attr-defined]  # from the folder this file is in
 
@@ -35,7 +40,15 @@ WARM_UP = 2
 TOO_BUSY = 0.1
 """Share of its time that a process may wait for a processor before the figures are not to be believed."""
 
-Timer = Callable[[int], float]
+IDLER = 1.25
+"""How much more of its time than the base a candidate may be off the processor, if its own shall count."""
+
+COMPUTING = 0.8
+"""Least share of the time in which it could run that the base runs, if processor time shall count."""
+
+Taken = Tuple[float, Optional[float], float]
+"""Seconds that passed, seconds of processor time where they are known, and seconds waited for a processor."""
+Timer = Callable[[int], Taken]
 
 
 class Differs(Exception):
@@ -46,40 +59,62 @@ def compare(base: Timer, candidate: Timer) -> dict[str, Any]:
     """Time two sides in turns.
 
     Args:
-        base: Does the work so many times and returns how long that took, in seconds.
+        base: Does the work so many times and returns how long that took.
         candidate: Likewise.
 
     Returns:
-        Metrics: the ratio of base to candidate, seconds of each for the work done once, pairs, and the
-        spread of the pairs' ratios, as half their interquartile range relative to the median.
+        Metrics: the ratio of base to candidate, seconds of each for the work done once, pairs, the spread
+        of the pairs' ratios, as half their interquartile range relative to the median, and whether the
+        seconds are processor time.
     """
     for _ in range(WARM_UP):
         base(1)
         candidate(1)
-    times = min(_times(base), max(1, int(LONGEST / PAIRS / max(candidate(1), 1e-9))))
+    times = min(_times(base), max(1, int(LONGEST / PAIRS / max(candidate(1)[0], 1e-9))))
     began = time.perf_counter()
-    taken: dict[str, list[float]] = {"base": [], "candidate": []}
+    taken: dict[str, list[Taken]] = {"base": [], "candidate": []}
     sides = [("base", base), ("candidate", candidate)]
     for pair in range(PAIRS):
         for name, timer in sides if pair % 2 == 0 else sides[::-1]:
-            taken[name].append(timer(times) / times)
+            wall, processor, waited = timer(times)
+            own = None if processor is None else processor / times
+            taken[name].append((wall / times, own, waited / times))
         if pair + 1 >= FEWEST_PAIRS and time.perf_counter() - began > LONGEST:
             break
-    ratios = [b / c for b, c in zip(taken["base"], taken["candidate"])]
-    low, middle, high = statistics.quantiles(ratios, n=4)
-    seconds = {name: statistics.quantiles(values, n=4)[0] for name, values in taken.items()}
+    return _summary(taken["base"], taken["candidate"])
+
+
+def _summary(base: list[Taken], candidate: list[Taken]) -> dict[str, Any]:
+    own = _computing(base, candidate)
+    sides = [
+        [(processor if own else wall) or 1e-9 for wall, processor, _ in side] for side in (base, candidate)
+    ]
+    low, middle, high = statistics.quantiles([b / c for b, c in zip(*sides)], n=4)
+    seconds = [statistics.quantiles(values, n=4)[0] for values in sides]
     return {
-        "ratio": seconds["base"] / seconds["candidate"],
-        "seconds": seconds["candidate"],
-        "base_seconds": seconds["base"],
-        "pairs": len(ratios),
+        "ratio": seconds[0] / seconds[1],
+        "seconds": seconds[1],
+        "base_seconds": seconds[0],
+        "pairs": len(base),
         "spread": (high - low) / 2 / middle,
+        "processor_time": own,
     }
+
+
+def _computing(base: list[Taken], candidate: list[Taken]) -> bool:
+    """Return whether processor time is what to compare."""
+    if any(not processor for _, processor, _ in (*base, *candidate)):
+        return False
+    wall, processor, waited = (sum(part or 0.0 for part in parts) for parts in zip(*base))
+    if processor < COMPUTING * (wall - waited):
+        return False
+    idle = [statistics.quantiles([w / (c or w) for w, c, _ in side], n=4)[0] for side in (base, candidate)]
+    return idle[1] < IDLER * idle[0]
 
 
 def _times(base: Timer) -> int:
     times = 1
-    while (taken := base(times)) < SHORTEST:
+    while (taken := base(times)[0]) < SHORTEST:
         times = max(times + 1, math.ceil(times * min(10.0, 1.2 * SHORTEST / max(taken, 1e-6))))
     return times
 
@@ -88,7 +123,9 @@ class Function:
     """One side of a function: a process that does the work as often as it is told."""
 
     def __init__(self, function: str, folder: str, env: dict[str, str], args: list[Any]) -> None:
+        before = _processes(function)
         self._worker = isolated.Worker(function, folder=folder, env=env)
+        self._pid = self._worker.pid or _newcomer(function, before)
         self._args = args
         self.waited = self.ran = 0.0
 
@@ -96,18 +133,55 @@ class Function:
         """Do the work once and return what it gives."""
         return self._worker(*self._args, timeout=math.inf)
 
-    def __call__(self, times: int) -> float:
+    def __call__(self, times: int) -> Taken:
         """Do the work so many times."""
-        began = time.perf_counter()
+        used, began = self._used(), time.perf_counter()
         waited, ran = self._worker.repeat(times, *self._args)
-        taken = time.perf_counter() - began
+        taken, after = time.perf_counter() - began, self._used()
         self.waited += waited
         self.ran += ran
-        return taken
+        return taken, None if used is None or after is None else after - used, waited
+
+    def _used(self) -> float | None:
+        """Return the processor time of the process, by the kernel's clock for it; None if it had children."""
+        try:
+            with open(f"/proc/{self._pid}/stat", "rb") as file:
+                fields = file.read().rpartition(b")")[2].split()
+            if fields[13:15] != [b"0", b"0"]:
+                return None
+            return time.clock_gettime((~(self._pid or 0) << 3) | 2)
+        except (OSError, IndexError):
+            return None
 
     def close(self) -> None:
         """End the process."""
         self._worker.__exit__()
+
+
+def _processes(function: str) -> set[int]:
+    """Return the processes that serve a function, as far as they can be seen from here."""
+    found = set()
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/cmdline", "rb") as file:
+                    words = file.read().split(b"\0")
+            except OSError:
+                continue
+            if len(words) > 2 and words[1].endswith(b"isolated.py") and words[2] == function.encode():
+                found.add(int(name))
+    return found
+
+
+def _newcomer(function: str, before: set[int]) -> int | None:
+    """Return the process just started; nothing of a candidate's runs in it before its first call."""
+    end = time.monotonic() + 5.0
+    while time.monotonic() < end:
+        found = _processes(function) - before
+        if found:
+            return min(found)
+        time.sleep(0.002)
+    return None
 
 
 class Command:
@@ -127,9 +201,12 @@ class Command:
             raise isolated.Failed(f"exit {done.exit}", done.stderr)
         return done
 
-    def __call__(self, times: int) -> float:
+    def __call__(self, times: int) -> Taken:
         """Run it so many times."""
-        return float(sum(self._run().seconds for _ in range(times)))
+        done = [self._run() for _ in range(times)]
+        wall = sum(one.seconds for one in done)
+        known = all(one.cpu_seconds is not None for one in done)
+        return wall, sum(one.cpu_seconds for one in done) if known else None, 0.0
 
     def close(self) -> None:
         """Do nothing: its process has ended."""
