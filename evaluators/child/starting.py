@@ -7,11 +7,13 @@ import os
 import random
 import sys
 import types
-from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
-from typing import Any, Mapping
+from typing import TYPE_CHECKING, Any, Mapping
 
 from .channel import Channel
+
+if TYPE_CHECKING:
+    from importlib.abc import Loader  # takes milliseconds to import
 
 
 def prepare(config: Mapping[str, Any], path: str) -> None:
