@@ -14,6 +14,10 @@ from evolve.pipeline import Pipeline
 from evolve.run import Run
 from evolve.widths import Answer, Downstream, EvaluatorWidth, Load, ModelWidth
 
+UNMEASURED = 8
+"""Proposals at a time by operators that wait for something else than our own requests to models."""
+OFFLINE = 2
+"""Proposals at a time where none waits: one is made while another is judged."""
 LOOK_EVERY = 1.0
 SCARCE = 0.1
 """Share of the memory below which what is left is scarce."""
@@ -45,7 +49,8 @@ class Pace:
         self._model = ModelWidth() if table.propose == "auto" and waits and traffic is not None else None
         free = table.evaluate == "auto" and run.config.evaluator.cpus is None
         self._evaluator = EvaluatorWidth(processors()) if free else None
-        self._proposers = table.propose if table.propose != "auto" else 2
+        usual = UNMEASURED if waits else OFFLINE
+        self._proposers = usual if table.propose == "auto" else table.propose
         self._evaluators = first_evaluators(run.config)
         self._run = run
         self._ended: list[Evaluation] = []
