@@ -111,6 +111,8 @@ def _no_agent(config: Config) -> str | None:
         return f"{name} is not on PATH; install it, or give its command"
     if ready and not any(os.environ.get(key, "").strip() for key in ready.keys):
         return f"{table.use} needs a key: set {ready.keys[0]} in the environment"
+    if config.budget.usd is not None and table.usd is None:
+        return "budget.usd could not be kept; say what one task may cost with operators.agent.usd"
     missing = [key for key in table.env if key not in os.environ]
     return f"set {missing[0]} in the environment" if missing else None
 
