@@ -83,13 +83,14 @@ def main():
         while one.parents:
             depth, one = depth + 1, reader.candidate(one.parents[0])
         best = next(e.score for e in reader.evaluations(candidate=champion) if e.score is not None)
+        answered = sum(1 for call in reader.calls() if call.state == "answered")
         fates = {}
         for proposal in proposals:
             fates[proposal.outcome] = fates.get(proposal.outcome, 0) + 1
     common.done(spec, proposals_done=sum(1 for p in proposals if p.state == "done"), best=best, t_import=t_import,
                 cpu_import=cpu_import, workers=spec["workers"], persisted_at_resume=before, ending=ending.reason,
                 champion_depth=depth, seed_parents=sum(1 for p in proposals if p.parent == base) / max(1, len(proposals)),
-                evaluations=counts.evaluations, outcomes=fates)
+                evaluations=counts.evaluations, outcomes=fates, calls_answered=answered)
 
 
 if __name__ == "__main__":
