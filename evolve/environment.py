@@ -32,7 +32,8 @@ def environment_findings(folder: Path, config: Config, outcome: Outcome) -> list
 
 
 def _busy(outcome: Outcome, config: Config) -> list[Remark]:
-    if config.evaluator.benchmark is None or outcome.metrics.get("busy", 0.0) <= TOO_BUSY:
+    by_processor = outcome.metrics.get("processor_time") == 1
+    if config.evaluator.benchmark is None or by_processor or outcome.metrics.get("busy", 0.0) <= TOO_BUSY:
         return []
     text = (
         f"timed work waited for a processor {outcome.metrics['busy']:.0%} of the time; end other programs, "

@@ -99,7 +99,7 @@ def test_a_benchmark_compares_with_the_base(slot: Slot, what: str) -> None:
     outcome = benchmark(slot, "def value(x): return x", what, bench)
     assert (outcome.score or 0) > 1 and "faster than the base" in outcome.feedback, outcome
     assert outcome.metrics["base_seconds"] > outcome.metrics["seconds"] > 0
-    assert 0 <= outcome.metrics["busy"] <= 1 and outcome.metrics["pairs"] >= 5
+    assert 0 <= outcome.metrics["busy"] <= 1 and outcome.metrics["pairs"] >= 7
 
 
 def test_another_result_than_that_of_the_base_is_no_speed_up(slot: Slot) -> None:
@@ -123,9 +123,8 @@ def timer(seconds: float, processor: float | None, noise: float = 1.0, idle: boo
     added = itertools.cycle([0.0, 0.3, 0.0, 0.02, 0.0, 0.5, 0.0, 0.0, 1.0, 0.0, 0.1])
 
     def take(times: int) -> tuple[float, float | None, float]:
-        wall = seconds + noise * next(added)
-        waited = 0.0 if idle or processor is None else wall - processor
-        return times * wall, None if processor is None else times * processor, times * waited
+        own = None if processor is None else times * processor
+        return times * (seconds + noise * next(added)), own, 20 if idle else 1
 
     return take
 
@@ -137,8 +136,8 @@ def test_pairs_give_the_ratio_that_is_there_whatever_the_machine_adds() -> None:
 
 
 def test_a_candidate_that_only_waits_is_not_fast() -> None:
-    found = compare(timer(1.0, 1.0), timer(1.0, 0.1))  # type: ignore[arg-type]
-    assert found["ratio"] == pytest.approx(1.0) and not found["processor_time"]
+    found = compare(timer(1.0, 1.0), timer(1.0, 0.1, idle=True))  # type: ignore[arg-type]
+    assert found["ratio"] == pytest.approx(1.0, abs=0.2) and not found["processor_time"]
 
 
 def test_work_that_waits_is_compared_by_the_time_that_passes() -> None:

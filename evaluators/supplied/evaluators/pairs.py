@@ -7,11 +7,10 @@ which neither can touch. The score is the ratio of their times, above 1 where th
 
 What counts is the time that passes, unless the work is one process that computes: then it is the processor
 time that the kernel has for that process, which other programs hardly change. A candidate that waits, or has
-others work for it, would look fast so: where it is clearly more off the processor than the base, or has had
-children, the time that passes counts again. What the machine adds to a time is never negative, so
-the lower quartile of each side is compared, not the mean. How two processes happen to lie in memory makes one
-or two per cent by itself; both are new in each evaluation, so that this averages out over the paired
-evaluations that promotion asks for, and is never mistaken for progress.
+others work for it, would look fast so: where it gives up the processor more often than the base does, or has
+had children, the time that passes counts. What the machine adds to a time is never negative, so the lower
+quartile of each side is compared, not the mean. How two processes happen to lie in memory makes some per cent
+by itself, so there are five of each side, one after the other, of which the median counts.
 
 Both must give the same result: what the function returns, or what the command prints.
 """
@@ -30,24 +29,23 @@ from typing import Any, Callable, Optional, Tuple  # aliases below are read by P
 
 from evaluators import isolated  # type: ignore[attr-defined]  # from the folder this file is in
 
-PAIRS = 25
-FEWEST_PAIRS = 5
+ROUNDS = 5
+"""Pairs of processes."""
+PAIRS = 7
+"""Timings of each process."""
 SHORTEST = 0.004
 """Seconds one timing takes at least; short work is repeated."""
 LONGEST = 20.0
-"""Seconds after which a few pairs are enough."""
+"""Seconds after which no further round begins."""
 WARM_UP = 2
 TOO_BUSY = 0.1
 """Share of its time that a process may wait for a processor before the figures are not to be believed."""
 
-IDLER = 1.25
-"""How much more of its time than the base a candidate may be off the processor, if its own shall count."""
-
-COMPUTING = 0.8
-"""Least share of the time in which it could run that the base runs, if processor time shall count."""
+COMPUTING = 3
+"""Most times that a process which computes gives up the processor of itself in one timing."""
 
 Taken = Tuple[float, Optional[float], float]
-"""Seconds that passed, seconds of processor time where they are known, and seconds waited for a processor."""
+"""Seconds that passed, seconds of processor time where known, and how often the processor was given up."""
 Timer = Callable[[int], Taken]
 
 
@@ -70,17 +68,14 @@ def compare(base: Timer, candidate: Timer) -> dict[str, Any]:
     for _ in range(WARM_UP):
         base(1)
         candidate(1)
-    times = min(_times(base), max(1, int(LONGEST / PAIRS / max(candidate(1)[0], 1e-9))))
-    began = time.perf_counter()
+    times = min(_times(base), max(1, int(LONGEST / ROUNDS / PAIRS / max(candidate(1)[0], 1e-9))))
     taken: dict[str, list[Taken]] = {"base": [], "candidate": []}
     sides = [("base", base), ("candidate", candidate)]
     for pair in range(PAIRS):
         for name, timer in sides if pair % 2 == 0 else sides[::-1]:
-            wall, processor, waited = timer(times)
+            wall, processor, given_up = timer(times)
             own = None if processor is None else processor / times
-            taken[name].append((wall / times, own, waited / times))
-        if pair + 1 >= FEWEST_PAIRS and time.perf_counter() - began > LONGEST:
-            break
+            taken[name].append((wall / times, own, given_up))
     return _summary(taken["base"], taken["candidate"])
 
 
@@ -105,11 +100,8 @@ def _computing(base: list[Taken], candidate: list[Taken]) -> bool:
     """Return whether processor time is what to compare."""
     if any(not processor for _, processor, _ in (*base, *candidate)):
         return False
-    wall, processor, waited = (sum(part or 0.0 for part in parts) for parts in zip(*base))
-    if processor < COMPUTING * (wall - waited):
-        return False
-    idle = [statistics.quantiles([w / (c or w) for w, c, _ in side], n=4)[0] for side in (base, candidate)]
-    return idle[1] < IDLER * idle[0]
+    theirs, own = (statistics.median(given_up for _, _, given_up in side) for side in (base, candidate))
+    return theirs <= COMPUTING and own <= theirs + 1
 
 
 def _times(base: Timer) -> int:
@@ -125,6 +117,7 @@ class Function:
     def __init__(self, function: str, folder: str, env: dict[str, str], args: list[Any]) -> None:
         before = _processes(function)
         self._worker = isolated.Worker(function, folder=folder, env=env)
+        self._walled = self._worker.pid is None
         self._pid = self._worker.pid or _newcomer(function, before)
         self._args = args
         self.waited = self.ran = 0.0
@@ -135,27 +128,43 @@ class Function:
 
     def __call__(self, times: int) -> Taken:
         """Do the work so many times."""
-        used, began = self._used(), time.perf_counter()
+        used, given_up, began = self._used(), self._given_up(), time.perf_counter()
         waited, ran = self._worker.repeat(times, *self._args)
         taken, after = time.perf_counter() - began, self._used()
         self.waited += waited
         self.ran += ran
-        return taken, None if used is None or after is None else after - used, waited
+        own = None if used is None or after is None else after - used
+        return taken, own, self._given_up() - given_up
 
     def _used(self) -> float | None:
-        """Return the processor time of the process, by the kernel's clock for it; None if it had children."""
+        """Return the processor time of the process, by the kernel's clock for it; None if others help it."""
         try:
-            with open(f"/proc/{self._pid}/stat", "rb") as file:
-                fields = file.read().rpartition(b")")[2].split()
-            if fields[13:15] != [b"0", b"0"]:
+            fields = _read(f"/proc/{self._pid}/stat").rpartition(")")[2].split()
+            ended = fields[13:15] != ["0", "0"]
+            children = _read(f"/proc/{self._pid}/task/{self._pid}/children").split()
+            siblings = _read(f"/proc/{fields[1]}/task/{fields[1]}/children").split() if self._walled else []
+            if ended or children or len(siblings) > 1:
                 return None
             return time.clock_gettime((~(self._pid or 0) << 3) | 2)
         except (OSError, IndexError):
             return None
 
+    def _given_up(self) -> int:
+        """Return how often the process has given up the processor of itself."""
+        try:
+            words = _read(f"/proc/{self._pid}/status").split()
+            return int(words[words.index("voluntary_ctxt_switches:") + 1])
+        except (OSError, ValueError, IndexError):
+            return 0
+
     def close(self) -> None:
         """End the process."""
         self._worker.__exit__()
+
+
+def _read(path: str) -> str:
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read()
 
 
 def _processes(function: str) -> set[int]:
@@ -164,11 +173,10 @@ def _processes(function: str) -> set[int]:
     for name in os.listdir("/proc"):
         if name.isdigit():
             try:
-                with open(f"/proc/{name}/cmdline", "rb") as file:
-                    words = file.read().split(b"\0")
+                words = _read(f"/proc/{name}/cmdline").split("\0")
             except OSError:
                 continue
-            if len(words) > 2 and words[1].endswith(b"isolated.py") and words[2] == function.encode():
+            if len(words) > 2 and words[1].endswith("isolated.py") and words[2] == function:
                 found.add(int(name))
     return found
 
@@ -206,7 +214,7 @@ class Command:
         done = [self._run() for _ in range(times)]
         wall = sum(one.seconds for one in done)
         known = all(one.cpu_seconds is not None for one in done)
-        return wall, sum(one.cpu_seconds for one in done) if known else None, 0.0
+        return wall, sum(one.cpu_seconds for one in done) if known else None, COMPUTING + 1
 
     def close(self) -> None:
         """Do nothing: its process has ended."""
@@ -260,28 +268,44 @@ def judge(what: str, base: str, seed: int) -> dict[str, Any]:
         Differs: Their results differ.
         Failed: One of them gave none.
     """
-    sides = _sides(what, base, seed)
-    try:
-        expected = sides[0].result()
-        try:
-            given = sides[1].result()
-        except isolated.Failed as error:
-            print(error.output, file=sys.stderr)
-            raise
-        if given != expected:
-            raise Differs(f"the result is {_shown(given)}, that of the base {_shown(expected)}")
-        found = compare(sides[0], sides[1])
-        busy = sides[0].waited / max(1e-9, sides[0].waited + sides[0].ran)
-    finally:
-        for side in sides:
-            side.close()
+    rounds, began = [], time.perf_counter()
+    for number in range(ROUNDS):
+        rounds.append(_round(what, base, seed, check=number == 0))
+        if time.perf_counter() - began > LONGEST:
+            break
+    found = {name: statistics.median(one[name] for one in rounds) for name in rounds[0]}
+    found["pairs"] = sum(one["pairs"] for one in rounds)
+    busy = found["busy"]
     faster = (found["ratio"] - 1) * 100
     words = f"{abs(faster):.1f} % {'faster' if faster > 0 else 'slower'} than the base"
     words += f" ({found['pairs']} pairs, spread {found['spread']:.1%})"
-    if busy > TOO_BUSY:
+    if busy > TOO_BUSY and found["processor_time"] < 1:
         words += f"; the machine is too busy to believe this: {busy:.0%} of the time was spent waiting for it"
-    metrics = {**found, "busy": busy}
-    return {"score": found["ratio"], "metrics": metrics, "feedback": words}
+    return {"score": found["ratio"], "metrics": found, "feedback": words}
+
+
+def _round(what: str, base: str, seed: int, check: bool) -> dict[str, Any]:
+    """Compare new processes of both sides."""
+    sides = _sides(what, base, seed)
+    try:
+        if check:
+            _same(sides[0], sides[1])
+        found = compare(sides[0], sides[1])
+    finally:
+        for side in sides:
+            side.close()
+    return {**found, "busy": sides[0].waited / max(1e-9, sides[0].waited + sides[0].ran)}
+
+
+def _same(base: Any, candidate: Any) -> None:
+    expected = base.result()
+    try:
+        given = candidate.result()
+    except isolated.Failed as error:
+        print(error.output, file=sys.stderr)
+        raise
+    if given != expected:
+        raise Differs(f"the result is {_shown(given)}, that of the base {_shown(expected)}")
 
 
 def main(base: str, what: str) -> None:
