@@ -276,6 +276,27 @@ class Reader:
                 for id, of, said in zip(ids, _all(parents), _all(measures), strict=True):
                     yield Stub(id, tuple(of), said)
 
+    def stage_ends(self) -> dict[tuple[str, Verdict], tuple[int, float]]:
+        """How often each stage as a whole came to each verdict, in how many seconds; reads an index only."""
+        rows = self._rows(
+            "SELECT stage, verdict, count(*), sum(seconds) FROM evaluations"
+            " WHERE part IS NULL GROUP BY stage, verdict"
+        )
+        return {(stage, verdict): (count, seconds) for stage, verdict, count, seconds in rows}
+
+    def gated_out(self) -> dict[str, int]:
+        """Candidates that were judged at a stage and did not pass its gate, by stage."""
+        rows = self._rows(
+            "SELECT substr(reason, 7, instr(reason, ':') - 7), count(*) FROM evaluations"
+            " WHERE stage = 'full' AND part IS NULL AND verdict = 'cancelled' AND reason LIKE 'stage %'"
+            " GROUP BY 1"
+        )
+        return dict(rows)
+
+    def runs(self) -> int:
+        """Evaluations for which the evaluator was started."""
+        return self._number("SELECT count(*) FROM evaluations WHERE attempts > 0")
+
     def stage_scores(self, stage: str, evaluator: int) -> list[float]:
         """Scores that one version of the evaluator gave at a stage, parts of it left out."""
         sql = "SELECT score FROM evaluations WHERE stage = ? AND part IS NULL AND verdict = 'judged'"

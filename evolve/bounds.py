@@ -4,6 +4,10 @@ With scores between known ends, the mean of all cases lies between what it would
 left scored the worst and if it scored the best. Once even the best is below the bar, the rest cannot change
 the decision: that is certain, whatever order the parts end in.
 
+It comes soonest if the cases come first in which the candidate to beat left most room: who gains nothing
+where something is to be gained cannot make up for it elsewhere. Where all cases pass or fail, most candidates
+that are no better are given up after the few cases that the champion fails.
+
 Where that comes late, chance helps. If the cases are judged in random order, those seen are draws without
 replacement, and an e-process against "the mean reaches the bar" may be looked at after each of them
 (`statistics.DrawProcess`). It is fed in the order that was drawn, not in the order in which runs end: quick
@@ -17,6 +21,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from evolve.promotion import ROUNDING
 from evolve.rulings import shown
 from evolve.statistics import DrawProcess
 
@@ -28,10 +33,14 @@ class Bar:
     Attributes:
         merit: The score, turned so that higher is better.
         words: Whose it is, such as "what its cell holds".
+        beat: Whether a tie is not enough.
+        holder: Candidate whose score it is, where it is one.
     """
 
     merit: float
     words: str
+    beat: bool = False
+    holder: str | None = None
 
 
 class Outlook:
@@ -83,11 +92,14 @@ class Outlook:
     @property
     def missed(self) -> str | None:
         """Why the bar will not be reached, in one line; None while it may be."""
-        rounding = 1e-9 * (self._high - self._low)
+        rounding = ROUNDING * (self._high - self._low)
         seen = f"{len(self._scores)} of {self._size} cases"
         bar = f"{shown(self._sign * self._bar.merit)}, {self._bar.words}"
-        if self.best < self._bar.merit - rounding:
-            return f"at best {shown(self._sign * self.best)} after {seen}; needed {bar}"
+        if self.best < self._bar.merit + (rounding if self._bar.beat else -rounding):
+            more = (
+                "more than " if self._bar.beat and self._sign > 0 else "less than " if self._bar.beat else ""
+            )
+            return f"at best {shown(self._sign * self.best)} after {seen}; needed {more}{bar}"
         if self._needed is not None and self._draws.log_e >= self._needed:
             mean = self._sign * math.fsum(self._scores.values()) / len(self._scores)
             return f"{shown(mean)} on {seen}, so it will hardly reach {bar}"

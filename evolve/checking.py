@@ -12,13 +12,17 @@ from pathlib import Path
 import trio
 
 from archives.errors import EvolveError
+from archives.records import Candidate, Split
 from archives.repository import Repository
 from evaluators.contract import Outcome, Request
 from evaluators.sandbox import probe
 from evolve import config as configuration
 from evolve.answers import Check, Remark, SandboxFacts
 from evolve.asking import how_to_go_on, recipients, refusals, secrets_of, tokens_of
+from evolve.assembly import promised
+from evolve.bench import Bench
 from evolve.campaign import Campaign
+from evolve.cascade import Stage, full, look, screens
 from evolve.config import Config
 from evolve.creation import create_campaign
 from evolve.environment import environment_findings
@@ -68,20 +72,31 @@ async def _try(campaign: Campaign) -> list[Outcome]:
         base = reader.candidate(reader.setting("base"))
     spec = prepared(campaign, evaluator_spec(campaign)).spec
     assert base is not None  # written when the campaign was created
-    cases = None if config.evaluator.cases is None else tuple(config.evaluator.cases)
     outcomes: list[Outcome] = []
     started = trio.current_time()
     async with bench(campaign, spec, 1) as places:
         for seed in range(RUNS):
-            outcomes.append(await places.judge(base, Request(base.id, cases=cases, seed=seed)))
+            outcomes.append(await _at(places, base, full(config), seed))
             if outcomes[-1].verdict != "judged" or trio.current_time() - started > TIME_CAP:
                 break
         if config.holdout.present and outcomes[-1].verdict == "judged":
-            held = None if config.holdout.cases is None else tuple(config.holdout.cases)
-            holdout = await places.judge(base, Request(base.id, split="holdout", cases=held))
+            holdout = await _at(places, base, full(config, "holdout"), 0, "holdout")
             if holdout.verdict != "judged":
                 outcomes.append(replace(holdout, reason=f"on the holdout: {holdout.reason}"))
+        for stage in screens(config) if outcomes[-1].verdict == "judged" else ():
+            found = await _at(places, base, stage, 0)
+            if found.verdict != "judged":
+                outcomes.append(replace(found, reason=f"at stage {stage.name}: {found.reason}"))
+                break
     return outcomes
+
+
+async def _at(places: Bench, base: Candidate, stage: Stage, seed: int, split: Split = "search") -> Outcome:
+    """Judge the base at a stage, all cases in one run that may take as long as all its runs."""
+    request = Request(base.id, stage.name, split, stage.cases, seed)
+    found = await places.judge(base, request, timeout=stage.timeout * stage.runs)
+    broken = promised(found) if stage.chunk is not None else None
+    return found if broken is None else replace(found, verdict="invalid", score=None, reason=broken)
 
 
 def _answer(campaign: Campaign, outcomes: list[Outcome]) -> Check:
@@ -166,7 +181,7 @@ def _per_proposal(config: Config, outcomes: list[Outcome]) -> int:
     """Evaluations that a proposal takes."""
     noisy = looks_noisy([o.score for o in outcomes if o.score is not None])
     gated = config.promotion.rule == "evalue" or (config.promotion.rule == "auto" and noisy)
-    return config.evaluator.repeats * (2 if gated else 1)  # gates may take as many as the search
+    return look(config) * (2 if gated else 1)  # gates may take as many as the search
 
 
 def _estimate(config: Config, outcomes: list[Outcome]) -> dict[str, float]:
@@ -174,7 +189,7 @@ def _estimate(config: Config, outcomes: list[Outcome]) -> dict[str, float]:
     proposals = limits.get("proposals", float("inf"))
     runs = min(limits.get("evaluations", float("inf")), proposals * per_proposal)
     estimate: dict[str, float] = {}
-    seconds = statistics.fmean(o.seconds for o in outcomes)
+    seconds = statistics.fmean(o.seconds for o in outcomes) / full(config).runs
     if runs != float("inf"):
         estimate["evaluations"] = runs
         estimate["seconds"] = round(runs * seconds / first_evaluators(config), 1)

@@ -127,9 +127,8 @@ class InParts:
             if key.fits(row) and row.stage == errand.stage.name and row.part is not None:
                 self.known.append(row)
         missing = self.assembly.missing
-        if run.config.evaluator.confidence is not None and errand.bar is not None:
-            order = rng(run.seed, 0, f"cases/{errand.candidate.id}/{errand.stage.name}/{errand.seed}")
-            order.shuffle(missing)
+        if errand.bar is not None:
+            self._arrange(missing, errand.bar)
         self.chunks = errand.stage.chunks(missing)
         self._first = 1 + max((row.part or 0 for row in self.known), default=0)
         self._ending = next((_ending(row) for row in self.known if _ending(row)), None)
@@ -144,6 +143,21 @@ class InParts:
                 int(run.population.sign),
                 run.config.evaluator.confidence,
             )
+
+    def _arrange(self, cases: list[str], bar: Bar) -> None:
+        """Put cases into the order that decides soonest: a random one where chance may decide."""
+        run, errand = self.run, self.errand
+        if run.config.evaluator.confidence is not None:
+            purpose = f"cases/{errand.candidate.id}/{errand.stage.name}/{errand.seed}"
+            rng(run.seed, 0, purpose).shuffle(cases)
+        elif bar.holder is not None:
+            rows = run.reader.evaluations(bar.holder, errand.split)
+            same = (row for row in rows if row.seed == errand.seed and row.evaluator == run.evaluator)
+            row = next((one for one in same if one.verdict == "judged"), None)
+            theirs = (
+                {} if row is None else {case.name: run.population.sign * case.score for case in row.cases}
+            )
+            cases.sort(key=lambda case: theirs.get(case, -math.inf))
 
     async def judge(self) -> Evaluation:
         """Judge what is missing, and journal what all parts say together."""

@@ -202,8 +202,8 @@ class Population:
         held = self.grid.cells().get(self.grid.cell_of(self.grid.entry(candidate).measures))
         return held[0].candidate if held else None
 
-    def bar(self, candidate: Candidate, count: int) -> float | None:
-        """The merit that a candidate must exceed to be held in its cell; None where nothing tells it apart.
+    def bar(self, candidate: Candidate, count: int) -> tuple[float, str] | None:
+        """The merit a candidate must exceed to be held in its cell, and whose it is; None if there is none.
 
         That is so while its cell has room, and where the evaluator reports an axis of the archive: then the
         cell is known only once the candidate has been judged.
@@ -217,7 +217,7 @@ class Population:
         held = self.grid.cells().get(self.grid.cell_of(candidate.measures), ())
         if len(held) < self.grid.depth:
             return None
-        return self.grid.merit_for(self.grid.estimate(held[-1]), count)
+        return self.grid.merit_for(self.grid.estimate(held[-1]), count), held[-1].candidate
 
     def ancestors(self, candidate: str) -> Mapping[str, int]:
         """Ancestors of a candidate, itself included, with their distance in steps."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from archives.reader import Counts, Reader
 from archives.records import Candidate, Evaluation
+from evolve.answering.stages import fates_of_stages, saved
 from evolve.answers import (
     Campaign,
     Evaluations,
@@ -87,6 +88,7 @@ def _status(reader: Reader, home: Path, pid: int | None) -> Status:
     counts, summary = reader.counts(), summarised(reader, running=pid is not None)
     spent = spent_so_far(reader, counts)
     base, champion = reader.setting("base"), reader.champion()
+    fates = fates_of_stages(reader)
     waiting = [*reader.proposals("open"), *reader.proposals("made")]
     version = champion.version if champion else 0
     now = state(reader, pid)
@@ -117,7 +119,9 @@ def _status(reader: Reader, home: Path, pid: int | None) -> Status:
         verdicts=dict(summary.verdicts),
         outcomes=dict(sorted(counts.outcomes.items())),
         spent=spent,
-        runs=counts.evaluations,
+        runs=reader.runs() if fates else counts.evaluations,
+        evaluator_stages=fates,
+        saved=saved(reader, fates),
         noise=reader.setting("noise"),
         rule=reader.setting("rule"),
         evaluator=reader.setting("evaluator_version", 1),

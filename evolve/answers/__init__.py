@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         Limit,
         Run,
         Stage,
+        StageFate,
         Staleness,
         Status,
     )
@@ -102,6 +103,7 @@ __all__ = [
     "Show",
     "Spending",
     "Stage",
+    "StageFate",
     "Staleness",
     "Started",
     "State",

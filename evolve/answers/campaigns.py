@@ -89,6 +89,19 @@ class ArmRecord(Part):
     """Chance to be chosen next, if all could be."""
 
 
+class StageFate(Part):
+    """How candidates, the base included, fared at one stage of the evaluator."""
+
+    judged: int
+    """Those that got a score there."""
+    gated_out: int
+    """Those that did not go on from there: below the gate, or sure to be."""
+    cut_short: int
+    """Those whose evaluation there ended early because it was decided."""
+    seconds: float
+    """Evaluator-seconds spent there."""
+
+
 class Status(Answer):
     """`evolve status`: where the campaign stands."""
 
@@ -154,6 +167,11 @@ class Status(Answer):
     """Version of the evaluator in force; what earlier versions said is not believed."""
     waiting: int
     """Candidates that wait to be judged again."""
+    evaluator_stages: dict[str, StageFate]
+    """By stage of the evaluator, in order; empty where there are none and cases are not split."""
+    saved: float | None
+    """Evaluator-seconds that judging every candidate in full would have taken beyond what was spent; an
+    estimate from those that were. None where it is not known."""
     pid: int | None
     """Process of the living orchestrator (0: not known)."""
     home: str

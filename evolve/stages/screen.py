@@ -14,6 +14,7 @@ ones could add at best is counted in, and only the first is ever cut short.
 from __future__ import annotations
 
 from bisect import insort
+from dataclasses import replace
 
 from archives.errors import EvaluatorError
 from archives.records import Candidate, Evaluation, Proposal
@@ -82,15 +83,17 @@ def decisive(run: Run, candidate: Candidate, seed: int) -> Bar | None:
     if table.chunk is None or span is None or table.cut_short == "never" or seed != SEED:
         return None
     population, repeats = run.population, table.repeats
-    champion = population.estimate(population.champion.candidate)
-    bar = Bar(population.grid.merit_for(champion, repeats), "what the champion has")
+    champion = population.champion.candidate
+    merit = population.grid.merit_for(population.estimate(champion), repeats)
+    bar = Bar(merit, "what the champion has", True, champion)
     if table.cut_short == "archive":
         held = population.bar(candidate, repeats)
         if held is None:
             return None
-        bar = min(bar, Bar(held, "what its cell of the archive holds"), key=lambda one: one.merit)
+        other = Bar(held[0], "what its cell of the archive holds", True, held[1])
+        bar = min(bar, other, key=lambda one: one.merit)
     best = max(population.sign * end for end in span)
-    return Bar(repeats * bar.merit - (repeats - 1) * best, bar.words)
+    return replace(bar, merit=repeats * bar.merit - (repeats - 1) * best)
 
 
 def _known(run: Run, candidate: Candidate) -> dict[str, Evaluation]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         Evaluations,
         Ranked,
         Show,
+        StageFate,
         Staleness,
         Started,
         Status,
@@ -79,6 +80,10 @@ def status(console: Console, answer: Status) -> None:
         table.add_row("evaluator", f"version {answer.evaluator}; what earlier ones said is not believed")
     if answer.waiting:
         table.add_row("to be judged again", f"{answer.waiting} candidates")
+    for name, fate in answer.evaluator_stages.items():
+        table.add_row(f"stage: {name}", _stage_fate(fate))
+    if answer.saved is not None and answer.saved > 0:
+        table.add_row("saved", f"about {seconds(answer.saved)} of the evaluator")
     table.add_row("champions", f"{answer.promotions} promoted")
     table.add_row("archive", f"{answer.elites} elites, {answer.coverage:.0%} of the cells")
     table.add_row("in flight", f"{answer.in_flight} ({answer.stale} stale)")
@@ -111,6 +116,12 @@ def arms(console: Console, records: Sequence[ArmRecord]) -> None:
         )
     console.print()
     console.print(table)
+
+
+def _stage_fate(fate: StageFate) -> str:
+    numbers = {"judged": fate.judged, "gated out": fate.gated_out, "cut short": fate.cut_short}
+    words = [f"{count} {name}" for name, count in numbers.items() if count or name == "judged"]
+    return f"{', '.join(words)} in {seconds(fate.seconds)}"
 
 
 def _score_of(score: float | None, candidate: str | None) -> str:
@@ -246,7 +257,7 @@ def evaluations(console: Console, answer: Evaluations) -> None:
         table.add_row(
             str(run.id),
             short(run.candidate),
-            line(run.stage, limit=12),
+            line(run.stage if run.part is None else f"{run.stage} {run.part}", limit=12),
             run.split,
             run.purpose,
             number(run.score),

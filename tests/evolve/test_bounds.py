@@ -15,23 +15,33 @@ from evolve.statistics import DrawProcess
 SCORES = st.lists(st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]) | st.floats(0, 1), min_size=1, max_size=12)
 
 
-@given(SCORES, st.floats(-0.2, 1.2), st.sampled_from([1, -1]), st.integers(0, 12), st.randoms())
+@given(
+    SCORES,
+    st.floats(-0.2, 1.2) | st.none(),
+    st.sampled_from([1, -1]),
+    st.integers(0, 12),
+    st.booleans(),
+    st.randoms(),
+)
 @settings(max_examples=300, deadline=None)
 def test_whoever_reaches_the_bar_is_never_given_up_and_who_does_not_is_in_the_end(
-    scores: list[float], bar: float, sign: int, known: int, random: object
+    scores: list[float], bar: float | None, sign: int, known: int, beat: bool, random: object
 ) -> None:
     cases = {f"q{n}": score for n, score in enumerate(scores)}
     names = list(cases)
     begun = dict(itertools.islice(cases.items(), known))
     order = [name for name in names if name not in begun]
-    outlook = Outlook(begun, order, (0.0, 1.0), Bar(bar, "bar"), sign)
     mean = sign * math.fsum(scores) / len(scores)
+    bar = mean if bar is None else bar  # a tie
+    outlook = Outlook(begun, order, (0.0, 1.0), Bar(bar, "bar", beat), sign)
+    good = mean > bar + 1e-11 if beat else mean >= bar
     random.shuffle(order)  # type: ignore[attr-defined]
     for name in order:
-        if mean >= bar:
+        if good:
             assert outlook.missed is None
         outlook.hear({name: cases[name]})
-    assert (outlook.missed is not None) == (mean < bar - 1e-9) or math.isclose(mean, bar, abs_tol=1e-8)
+    if good or mean < bar - 1e-11 or (beat and mean == bar):
+        assert (outlook.missed is None) == good
 
 
 @given(

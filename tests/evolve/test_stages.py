@@ -116,8 +116,8 @@ def test_what_a_stage_has_judged_is_not_judged_again_where_cases_are_independent
     runs = [e for e in rows if e.proposal == 1 and e.attempts]
     assert [[case.name for case in e.cases] for e in runs] == [
         ["q2", "q5"],
-        ["q1", "q3", "q4"],
         ["q6", "q7", "q8"],
+        ["q1", "q3", "q4"],
     ]
     whole = rows[-1]
     assert (whole.whole, whole.score, [case.name for case in whole.cases]) == (True, 6 / 8, NAMES)
@@ -131,14 +131,14 @@ def test_what_a_stage_has_judged_is_not_judged_again_where_cases_are_independent
 
 def test_the_rest_is_left_out_only_where_neither_archive_nor_champion_can_change(tmp_path: Path) -> None:
     texts = {
-        "hopeless": told(0, 0, 0, 0, 0, 1, 1, 1),  # 4 of 8 at best once five are known
+        "hopeless": told(0, 0, 0, 0, 0, 1, 1, 1),
         "late": told(0, 0, 0, 1, 1, 1, 1, 1),
         "tie": HALF.replace("q1 1", "q1 0").replace("q8 0", "q8 1"),
     }
     made, rows = ran(tmp_path, texts, chunk=1)
     hopeless = of(rows, 1)
-    assert hopeless[-1] == ("full", None, "cancelled", 5)
-    assert len(hopeless) == 6  # what never began has no record of its own
+    assert hopeless[-1] == ("full", None, "cancelled", 7)
+    assert len(hopeless) == 8  # what never began has no record of its own
     assert rows[-1].whole
     assert of(rows, 2)[-1] == ("full", None, "judged", 8)
     assert made.best().score == 5 / 8
@@ -146,6 +146,13 @@ def test_the_rest_is_left_out_only_where_neither_archive_nor_champion_can_change
         status = answering.status(reader, made.home, None)
     assert status.verdicts == {"cancelled": 2, "judged": 2}
     assert sum(e.score is not None and e.verdict != "judged" for e in rows) == 0
+
+
+def test_who_gains_nothing_where_the_champion_fails_is_given_up_after_those_cases(tmp_path: Path) -> None:
+    _, rows = ran(tmp_path, {"same": HALF + "q9 0\n"}, chunk=2)
+    runs = [[case.name for case in e.cases] for e in rows if e.proposal == 1 and e.part]
+    assert runs == [["q5", "q6"], ["q7", "q8"]]
+    assert rows[-1].reason == "at best 0.5 after 4 of 8 cases; needed more than 0.5, what the champion has"
 
 
 @pytest.mark.parametrize(("protected", "verdict"), [("archive", "judged"), ("champion", "cancelled")])
@@ -160,7 +167,8 @@ def test_with_room_in_its_cell_nothing_is_left_out_unless_only_the_champion_coun
 
 def test_a_failing_part_ends_the_others_and_everything_they_started(tmp_path: Path) -> None:
     bad = told("hang", "fail", 1, 1, 1, 1, 1, 1)
-    _, rows = ran(tmp_path, {"bad": bad}, chunk=1, workers={"propose": 1, "evaluate": 2})
+    workers = {"propose": 1, "evaluate": 2}
+    _, rows = ran(tmp_path, {"bad": bad}, chunk=1, cut_short="never", workers=workers)
     ends = {e.part: e.verdict for e in rows if e.proposal == 1}
     assert ends == {1: "cancelled", 2: "failed", None: "failed"}
     assert rows[-1].reason == "cases q2: exit 1: q2 went wrong"
@@ -221,3 +229,31 @@ def test_mistakes_in_stages_are_one_line() -> None:
     ):
         with pytest.raises(api.ConfigError, match=words):
             parse(tables | {"evaluator": {"command": "x", **evaluator}, "holdout": {"cases": ["h"]}})
+
+
+def test_status_tells_how_many_each_stage_ended_and_what_that_saved(tmp_path: Path) -> None:
+    texts = {
+        "gated": told(0, 0, 1, 1, 1, 1, 1, 1),
+        "cut": told(1, 1, 0, 0, 0, 0, 0, 0),
+        "better": told(1, 1, 1, 1, 1, 0, 0, 0),
+    }
+    smoke = {"name": "smoke", "cases": ["q1", "q2"], "gate": 0.5}
+    made, rows = ran(tmp_path, texts, stages=[smoke], chunk=1)
+    with made.reader() as reader:
+        status = answering.status(reader, made.home, None)
+        listed = answering.evaluations(reader).evaluations
+    fates = {name: dict(vars(fate)) for name, fate in status.evaluator_stages.items()}
+    assert {name: (f["judged"], f["gated_out"], f["cut_short"]) for name, f in fates.items()} == {
+        "smoke": (4, 1, 0),
+        "full": (2, 0, 1),
+    }
+    mean = sum(e.seconds for e in rows if e.whole and e.verdict == "judged") / 2
+    cut = next(e for e in rows if e.whole and e.proposal == 2)
+    assert status.saved == pytest.approx(2 * mean - cut.seconds)
+    assert (status.runs, status.evaluations) == (sum(e.attempts > 0 for e in rows),) * 2
+    assert [(one.stage, one.part) for one in listed if one.proposal == 1] == [
+        ("smoke", 1),
+        ("smoke", 2),
+        ("smoke", None),
+        ("full", None),
+    ]
