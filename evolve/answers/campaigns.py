@@ -90,14 +90,14 @@ class ArmRecord(Part):
 
 
 class StageFate(Part):
-    """How candidates, the base included, fared at one stage of the evaluator."""
+    """What evaluations came to at one stage of the evaluator, those of base, gates and holdout included."""
 
     judged: int
-    """Those that got a score there."""
+    """Evaluations that gave a score there."""
     gated_out: int
-    """Those that did not go on from there: below the gate, or sure to be."""
+    """Candidates that did not go on from there: below the gate, or sure to be."""
     cut_short: int
-    """Those whose evaluation there ended early because it was decided."""
+    """Evaluations there that ended early because they were decided."""
     seconds: float
     """Evaluator-seconds spent there."""
 
