@@ -26,6 +26,8 @@ from archives.encoding import (
 )
 from archives.errors import JournalError
 from archives.records import (
+    PROGRAM,
+    Admission,
     Call,
     CallState,
     Candidate,
@@ -342,6 +344,22 @@ class Reader:
         clause = f"candidate = ? AND split = 'search' AND {BELIEVED} ORDER BY id"
         return self._rows(f"SELECT {columns} FROM evaluations WHERE {clause}", (candidate,))
 
+    def admissions(self) -> Iterator[Admission]:
+        """What all closed proposals were worth, in the order of admission."""
+        program = f"CASE WHEN model IS NOT NULL THEN json_extract(payload, '$.{PROGRAM}') END"
+        columns = "admitted, number, operator, policy, parent, outcome, candidate, reward, gain, model"
+        closed = "state = 'done' AND admitted IS NOT NULL"
+        sql = f"SELECT {columns}, {program}, lessons FROM proposals WHERE {closed} ORDER BY admitted"
+        with self._refusing():
+            for row in self._connection.execute(sql):
+                carried = row[-1]
+                yield Admission._make([*row[:-1], None if carried is None else tuple(json.loads(carried))])
+
+    def admitted(self, after: int = 0) -> Iterator[Proposal]:
+        """Closed proposals behind a place in the order of admission, in that order."""
+        clause = "WHERE state = 'done' AND admitted > ? ORDER BY admitted"
+        return self._select(PROPOSALS, clause, (after,))
+
     def decisions(self) -> Iterator[Decision]:
         """All decisions, by id."""
         return self._select(DECISIONS, "ORDER BY id")
@@ -465,6 +483,15 @@ class Reader:
             yield
         except sqlite3.Error as error:
             raise database.refusal(self.path, error, "read") from error
+
+
+def is_older(path: Path) -> bool:
+    """Whether a database has an older schema than this program's, which `Journal.open` brings up to date."""
+    try:
+        with contextlib.closing(database.connect(path, "ro", _LOCK_TIMEOUT)) as connection:
+            return 0 < version_of(connection, path) < VERSION
+    except JournalError:
+        return False
 
 
 def _all(texts: Sequence[str]) -> Any:

@@ -22,6 +22,8 @@ operator could not make anything. rejected: it touched what it must not touch. d
 old."""
 FULL = "full"
 """Stage at which a candidate gets its score; every other stage is a cheaper one in front of it."""
+PROGRAM = "program"
+"""Where the payload of a proposal by a model keeps the fingerprint of the program it led to."""
 Treatment = Literal["accepted", "dropped", "updated", "conflicting", "repaired"]
 """What became of a proposal whose basis had moved. accepted: evaluated as it was. dropped: not evaluated.
 updated: merged onto what had taken its parent's place. conflicting: could not be, so evaluated as it was.
@@ -99,6 +101,28 @@ class Proposal:
     admitted: int | None = None
     stale: Treatment | None = None
     lessons: tuple[int, ...] | None = None
+
+    @property
+    def program(self) -> str | None:
+        """Fingerprint of what a model made, where there is one."""
+        return self.payload.get(PROGRAM)
+
+
+class Admission(NamedTuple):
+    """What a closed proposal was worth: what the choices among operators and policies learn from."""
+
+    admitted: int
+    number: int
+    operator: str
+    policy: str
+    parent: str
+    outcome: Outcome | None
+    candidate: str | None
+    reward: float | None
+    gain: float | None
+    model: str | None
+    program: str | None
+    lessons: tuple[int, ...] | None
 
 
 @dataclass(frozen=True, slots=True)

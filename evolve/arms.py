@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from archives.records import Proposal
+from archives.records import Admission, Proposal
 from evolve.choice import FORGET, Choice
 
 COST_WITHOUT_EVALUATION = 0.25
@@ -90,7 +90,7 @@ class Arms:
                 tilts[name] = min(max(pair.price / self._cheapest, 1.0), DEAREST) ** exponent
         return tilts
 
-    def learn(self, proposal: Proposal, usd: float | None) -> None:
+    def learn(self, proposal: Proposal | Admission, usd: float | None) -> None:
         """Take in one closed proposal; in the order of admission.
 
         Args:
@@ -108,7 +108,7 @@ class Arms:
         if pair is not None:
             self.choice.learn(pair.name, reward, cost)
 
-    def of(self, proposal: Proposal) -> Pair | None:
+    def of(self, proposal: Proposal | Admission) -> Pair | None:
         """The arm of a proposal: its operator with the model that wrote it, else its operator alone."""
         named = f"{proposal.operator} {proposal.model}"
         return self.pairs.get(named) or self.pairs.get(proposal.operator)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
-from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal
 
 import trio
@@ -41,10 +43,12 @@ from evolve.registry import (
     repairer_for,
     usable,
 )
+from evolve.relearning import leave, relearn
 from evolve.run import Run, failed
-from evolve.stages.admit import admit, learn
+from evolve.stages.admit import admit
 from evolve.stages.baseline import baseline
 from evolve.stages.challenge import gated
+from evolve.stages.propose import one_offline
 from evolve.stages.reflect import Reflecting, reflections
 from evolve.stages.renew import keep_renewing, renew
 from evolve.steering import take_up, watch_inbox
@@ -57,6 +61,7 @@ from evolve.versions import take_up as take_up_changes
 State = Literal["finished", "stopped"]
 WALL_TICK = 1.0
 PACK_EVERY = 20_000
+LEAVE_EVERY = 5_000
 GAUGE_EVERY = 1.0
 
 
@@ -179,8 +184,6 @@ async def _assembled(
             facts.get("noise") or 0.0,
             lookup.candidate,
         )
-        population.load(reader.stubs(), reader.looks(), reader.champions())
-        population.last = reader.last_evaluation()
         names, _ = usable(config, [path for path in paths if source.editable(path)])
         policies = policies_for(config)
         async with AsyncExitStack() as stack:
@@ -194,6 +197,9 @@ async def _assembled(
                     models = await stack.enter_async_context(gateway(campaign, ledger, reader, shown))
                 shop = agents_workshop(campaign) if "agent" in names else None
                 tools = Tools(composer_for(config, campaign.folder), models, shop, ledger)
+            with _kept():
+                population.load(reader.stubs(), reader.looks(), reader.champions())
+                population.last = reader.last_evaluation()
             operators = operators_for(names, config, campaign.folder, tools)
             listener("configured", config)
             spec = evaluator_spec(campaign)
@@ -229,9 +235,20 @@ async def _assembled(
             run.refused = {one.challenger for one in reader.decisions() if one.id > before}
             run.gated = gated(reader)
             run.learned_before = facts.get("admitted_before", 0)
-            _relearn(run)
+            relearn(run, campaign.layout.learned)
             await run.record(Setting("arms", run.arms.said()), Setting("policies", list(policies)))
             yield run
+
+
+@contextmanager
+def _kept() -> Iterator[None]:
+    """What is made within stays for the whole run: look for no garbage in it, now or later."""
+    gc.disable()
+    try:
+        yield
+        gc.freeze()
+    finally:
+        gc.enable()
 
 
 def _spent(reader: Reader, facts: dict[str, Any]) -> dict[str, float]:
@@ -257,27 +274,20 @@ def _next_ids(reader: Reader) -> dict[str, int]:
     }
 
 
-def _relearn(run: Run) -> None:
-    """Teach operators and choices again what the journal says was learned, in the same order."""
-    closed = [p for p in run.reader.proposals("done") if p.admitted is not None]
-    for proposal in sorted(closed, key=lambda p: p.admitted or 0):
-        learn(run, proposal)
-        run.admitted = proposal.admitted or run.admitted
-
-
 async def _conduct(run: Run, heard: Interrupts, campaign: Campaign) -> None:
-    inbox = campaign.layout.inbox
+    layout = campaign.layout
     unfinished = await _unfinished(run)
     run.resumed = frozenset(p.number for p in unfinished)
     champion = run.population.candidates[run.population.champion.candidate]
     run.store.move_champion(champion.commit, run.store.champion())
-    await take_up(run, inbox)
+    await take_up(run, layout.inbox)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_watch_interrupts, run, heard)
-        nursery.start_soon(watch_inbox, run, inbox)
+        nursery.start_soon(watch_inbox, run, layout.inbox)
         nursery.start_soon(_watch_gauges, run)
         nursery.start_soon(_watch_wall, run)
         nursery.start_soon(_watch_store, run)
+        nursery.start_soon(_watch_learned, run, layout.learned)
         await _set_up(run, campaign)
         width = first_evaluators(run.config)
         if run.stopping is None:
@@ -295,9 +305,9 @@ async def _conduct(run: Run, heard: Interrupts, campaign: Campaign) -> None:
                 await renew(run, width)
         nursery.cancel_scope.cancel()
     with trio.CancelScope(shield=True):
-        await run.record(
-            Setting("spent", dict(run.budget.spent)), _summary(run, run.next_ids["evaluation"] - 1)
-        )
+        await trio.to_thread.run_sync(leave, run, layout.learned)
+        last = run.next_ids["evaluation"] - 1
+        await run.record(Setting("spent", dict(run.budget.spent)), _summary(run, last))
 
 
 async def _set_up(run: Run, campaign: Campaign) -> None:
@@ -398,3 +408,13 @@ async def _watch_store(run: Run) -> None:
         if run.next_ids.get("candidate", 1) - packed >= PACK_EVERY:
             packed = run.next_ids["candidate"]
             await trio.to_thread.run_sync(run.store.pack)
+
+
+async def _watch_learned(run: Run, folder: Path) -> None:
+    """Have operators leave what they have learned now and then, for a run that goes on after a kill."""
+    left = run.admitted
+    while True:
+        await trio.sleep(5)
+        if run.admitted - left >= LEAVE_EVERY:
+            left = run.admitted
+            await trio.to_thread.run_sync(leave, run, folder, limiter=one_offline)

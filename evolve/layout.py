@@ -48,6 +48,11 @@ class Layout:
         return self.home / "agents"
 
     @property
+    def learned(self) -> Path:
+        """What operators have learned, so that a resumed run need not work it out again."""
+        return self.home / "learned"
+
+    @property
     def inbox(self) -> Path:
         """Folder of the requests to the orchestrator."""
         return self.home / "inbox"

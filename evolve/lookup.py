@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from archives.errors import ConfigError, EvolveError
-from archives.reader import Reader
+from archives.reader import Reader, is_older
 from archives.repository import Repository
 from evolve.campaign import Campaign
 from evolve.layout import Layout, campaigns_folder
+from evolve.ownership import own
 
 if TYPE_CHECKING:
     from evolve.config import Config
@@ -65,6 +66,8 @@ def open_campaign(start: Path, name: str | None = None, home: Path | None = None
             )
     if name is not None:
         found = [campaign for campaign in found if campaign.name == name]
+    if not found and name is None and damaged:
+        raise EvolveError(damaged[-1].reason)
     if not found:
         what = f"no campaign {name}" if name else "no campaign yet"
         raise EvolveError(f"{what} in this repository; `evolve run` starts one, `evolve list` shows all")
@@ -105,6 +108,18 @@ def survey_campaigns(start: Path, home: Path | None = None) -> tuple[list[Campai
     return [campaign for _, _, campaign in sorted(found, key=lambda item: item[:2])], damaged
 
 
+def _bring_up_to_date(repository: Repository, home: Path | None) -> None:
+    """Give the campaigns that an earlier version of the program wrote the schema of this one."""
+    folder = campaigns_folder(repository.common_dir, home)
+    for place in sorted(folder.iterdir()) if folder.is_dir() else []:
+        layout = Layout(place)
+        if layout.database.is_file() and is_older(layout.database):
+            from archives.journal import Journal
+
+            with own(layout.lock):
+                Journal.open(layout.database).close()
+
+
 def _opened(repository: Repository, layout: Layout) -> tuple[float, Campaign]:
     if not layout.database.is_file():
         raise EvolveError("it has no campaign.db")
@@ -138,6 +153,7 @@ def prepare(start: Path, name: str | None = None, home: Path | None = None) -> C
     from evolve.creation import create_campaign, default_name
 
     repository = Repository.find(start)
+    _bring_up_to_date(repository, home)
     path, prefix = locate(start, repository)
     config = configuration.load(path)
     if name is not None:
@@ -209,6 +225,7 @@ def reopen(
     from evolve import config as configuration
     from evolve.creation import default_name
 
+    _bring_up_to_date(Repository.find(start), home)
     campaign = open_campaign(start, name, home)
     campaign.accept_evaluator = accept_evaluator
     path = campaign.folder / configuration.FILE_NAME

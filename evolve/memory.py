@@ -24,7 +24,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from archives.records import Lesson, Proposal
+from archives.records import Admission, Lesson, Proposal
 
 FORGET = 0.995
 """What an outcome is worth when the next one has come in: half after 138."""
@@ -140,7 +140,7 @@ class Memory:
             if self.lessons[id].made < admitted:
                 tally.learn(id in carried, won)
 
-    def hear(self, proposal: Proposal) -> None:
+    def hear(self, proposal: Proposal | Admission) -> None:
         """Take in what came of an admitted proposal, if its prompt could have carried lessons."""
         if proposal.lessons is not None:
             won = proposal.outcome == "candidate" and proposal.gain is not None and proposal.gain > 0

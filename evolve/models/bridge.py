@@ -47,6 +47,10 @@ class Bridge:
         loop.run_forever()
         loop.close()
 
+    def begin(self, function: Callable[..., Coroutine[Any, Any, object]], *args: Any) -> None:
+        """Let `function(*args)` run on the loop before all later calls, and wait for nothing."""
+        asyncio.run_coroutine_threadsafe(function(*args), self._started())
+
     async def call(self, function: Callable[..., Coroutine[Any, Any, Result]], *args: Any) -> Result:
         """Run `function(*args)` on the loop and wait for it; cancelling the wait cancels the task."""
         token, done = trio.lowlevel.current_trio_token(), trio.Event()

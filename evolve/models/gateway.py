@@ -121,6 +121,9 @@ class Gateway:
         return self.traffic.under_way
 
     async def __aenter__(self) -> Self:
+        """Begin to import what hosted models need, which takes seconds, while others get ready."""
+        if any(not spec.direct for spec in self.pool):
+            self._bridge.begin(self._hosted.prepare)
         return self
 
     async def __aexit__(

@@ -1,6 +1,6 @@
 """A client for every provider that litellm knows.
 
-litellm takes seconds to import, so it is imported by the first call, on the asyncio loop's own thread.
+litellm takes seconds to import, so it is imported on the asyncio loop's own thread while a run gets ready.
 Told nothing, it would fetch a price list from the network on import, print help texts to standard error,
 and repeat requests by itself, unseen and unbilled by us; each of these is turned off.
 """
@@ -52,6 +52,10 @@ class HostedClient:
             self._check_key(spec, key, error)
             raise _fault(error, spec.timeout) from error
         return _answer(response)
+
+    async def prepare(self) -> None:
+        """Import the library now, so that no call waits for it."""
+        self._library()
 
     def _library(self) -> Any:
         if self._litellm is None:

@@ -7,9 +7,11 @@ are loaded and only then, so it is set for that moment and no child process inhe
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import sys
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
@@ -31,8 +33,20 @@ def numpy() -> Any:
 
 @cache
 def optimiser(separable: bool) -> Any:
-    """The class that implements CMA-ES, in full or with a diagonal covariance."""
-    numpy()
-    from cmaes import CMA, SepCMA
+    """The class that implements CMA-ES, in full or with a diagonal covariance.
 
-    return SepCMA if separable else CMA
+    Its module is loaded without the package around it, which would import scipy for other variants: a second
+    of processor time and 60 MB that nobody here needs.
+    """
+    numpy()
+    package = importlib.util.find_spec("cmaes")
+    assert package is not None  # a dependency of ours
+    assert package.submodule_search_locations
+    name, kind = ("_sepcma", "SepCMA") if separable else ("_cma", "CMA")
+    file = Path(package.submodule_search_locations[0]) / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"cmaes.{name}", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return getattr(module, kind)

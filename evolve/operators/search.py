@@ -227,7 +227,7 @@ class Distribution:
         self.batch: list[tuple[Any, float | None]] = []
         self.moves = 0
         self.finished = False
-        self._restart(self.centre)
+        self.restart(self.centre)
 
     def ask(self, seed: int, reach: float, base: Sequence[float]) -> tuple[float, ...]:
         """A draw; numbers outside the search stay as they are in `base`."""
@@ -246,7 +246,7 @@ class Distribution:
             length, usual = self._length(y), math.sqrt(self.size) + 2 * self.size / (self.size + 2)
             if better and length > 3 * usual:
                 self.moves += 1
-                self._restart([point[i] for i in self.active])
+                self.restart([point[i] for i in self.active])
                 return
             if length > usual:
                 y = self.cma.mean + (y - self.cma.mean) * (usual / length)
@@ -266,7 +266,8 @@ class Distribution:
         tiny = float(self.cma._sigma) < 1e-5
         self.finished = not judged or tiny or self.lost > self.patience or bool(self.cma.should_stop())
 
-    def _restart(self, centre: Sequence[float]) -> None:
+    def restart(self, centre: Sequence[float]) -> None:
+        """Begin anew around a point, given by its active coordinates."""
         self.centre = tuple(centre)
         self.batch = []
         self.lost = 0

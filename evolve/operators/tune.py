@@ -8,13 +8,13 @@ observes its whole journal before it asks, arrives at the same state as one that
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from archives.records import Candidate, Proposal
-from evolve.operators import literals
+from evolve.operators import literals, searchstate
 from evolve.operators.artifact import Artifact, Artifacts
 from evolve.operators.base import Draft, Needs, Order, Refused, Source
 from evolve.operators.coordinates import Axis
@@ -44,7 +44,8 @@ class Tune:
     def __init__(self) -> None:
         self._artifacts = Artifacts()
         self._searches: OrderedDict[str, NumberSearch] = OrderedDict()
-        self._notes: list[_Note] = []
+        self._notes: deque[_Note] = deque()
+        self._through = 0
 
     def handles(self, paths: Sequence[str]) -> bool:
         """Any text file may hold numbers."""
@@ -65,9 +66,7 @@ class Tune:
 
     def propose(self, order: Order, source: Source) -> Draft:
         """Ask the search of the parent's skeleton for other numbers."""
-        notes, self._notes = self._notes, []
-        for note in notes:
-            self._learn(note, source)
+        self._catch_up(source)
         artifact = self._artifacts.of(source, order.parent)
         if not artifact.literals:
             raise Refused("tune found no numbers in the files that may change")
@@ -83,6 +82,22 @@ class Tune:
             notes_for_later = {"skeleton": artifact.skeleton, "values": list(ask.values), **ask.notes}
             return Draft(changes=changes, summary=summary(artifact, written), payload=notes_for_later)
         raise Refused(f"tune drew only numbers that were tried before, {ATTEMPTS} times")
+
+    def learned(self, source: Source) -> tuple[int, Any]:
+        """All searches, the one used last at the end, as JSON."""
+        self._catch_up(source)
+        return self._through, [[name, searchstate.state(search)] for name, search in self._searches.items()]
+
+    def take_up(self, state: Any) -> None:
+        """Go on with searches that were left."""
+        self._searches = OrderedDict((name, searchstate.restored(one)) for name, one in state)
+
+    def _catch_up(self, source: Source) -> None:
+        """Work through what was noted; more may be noted meanwhile, by another thread."""
+        while self._notes:
+            note = self._notes.popleft()
+            self._learn(note, source)
+            self._through = note.proposal.admitted or self._through
 
     def _learn(self, note: _Note, source: Source) -> None:
         proposal, candidate, merit = note.proposal, note.candidate, note.merit

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from archives.crashpoints import reach
-from archives.records import Proposal
+from archives.records import Admission, Proposal
 from evolve.arms import COST_WITHOUT_EVALUATION, PROMOTED
+from evolve.operators.base import Operator
 from evolve.run import Run
-from evolve.stages.founding import PROGRAM
 
 MOST_BROKEN = 64
 PLAINER = 0.4
@@ -38,29 +38,45 @@ async def admit(run: Run, proposal: Proposal) -> Proposal:
 
 
 def learn(run: Run, proposal: Proposal) -> None:
-    """Teach operators and choices one closed proposal; live and when a campaign is resumed."""
-    candidate = run.population.candidates.get(proposal.candidate) if proposal.candidate else None
-    believed = (proposal.admitted or 0) > run.learned_before
-    merit = run.population.first_merit(candidate.id) if candidate and believed else None
+    """Teach operators and choices one closed proposal; see `evolve.relearning` for a resumed run."""
     for operator in run.operators.values():
-        operator.observe(proposal, candidate, merit)
-    _note_broken(run, proposal, merit)
-    if proposal.outcome == "candidate" and proposal.candidate and PROGRAM in proposal.payload:
-        run.likenesses.add(proposal.payload[PROGRAM], proposal.candidate)
-    run.memory.hear(proposal)
-    cost = 1.0 if proposal.outcome == "candidate" else COST_WITHOUT_EVALUATION
-    run.arms.learn(proposal, run.reader.usd_of(proposal.number) if proposal.model else None)
-    run.policy_choice.learn(proposal.policy, proposal.reward or 0.0, cost)
+        observed(run, operator, proposal)
+    weighed(run, proposal)
 
 
-def _note_broken(run: Run, proposal: Proposal, merit: float | None) -> None:
+def observed(run: Run, operator: Operator, proposal: Proposal) -> None:
+    """Let one operator learn from a closed proposal."""
+    candidate = run.population.candidates.get(proposal.candidate) if proposal.candidate else None
+    operator.observe(proposal, candidate, _merit(run, proposal))
+
+
+def weighed(run: Run, closed: Proposal | Admission) -> None:
+    """Let the choices among operators, models and policies learn what a closed proposal was worth."""
+    _note_broken(run, closed)
+    if closed.outcome == "candidate" and closed.candidate and closed.program:
+        run.likenesses.add(closed.program, closed.candidate)
+    run.memory.hear(closed)
+    cost = 1.0 if closed.outcome == "candidate" else COST_WITHOUT_EVALUATION
+    run.arms.learn(closed, run.reader.usd_of(closed.number) if closed.model else None)
+    run.policy_choice.learn(closed.policy, closed.reward or 0.0, cost)
+
+
+def _merit(run: Run, closed: Proposal | Admission) -> float | None:
+    """What operators may learn of the candidate; nothing where another evaluator judged it."""
+    believed = (closed.admitted or 0) > run.learned_before
+    return run.population.first_merit(closed.candidate) if closed.candidate and believed else None
+
+
+def _note_broken(run: Run, proposal: Proposal | Admission) -> None:
     """Keep in mind what a model made and nobody could judge, unless correcting it has failed before."""
     if proposal.parent in run.broken:
         run.broken.remove(proposal.parent)
     maker = run.operators.get(proposal.operator)
-    if maker is None or not maker.is_async or maker.needs == "failed" or merit is not None:
+    if maker is None or not maker.is_async or maker.needs == "failed":
         return
-    if proposal.outcome == "candidate" and proposal.candidate is not None:
+    if proposal.outcome != "candidate" or proposal.candidate is None:
+        return
+    if _merit(run, proposal) is None:
         run.broken.append(proposal.candidate)
         del run.broken[:-MOST_BROKEN]
 

@@ -12,14 +12,12 @@ from typing import Any, Literal
 
 from archives.errors import StoreError
 from archives.measures import builtin
-from archives.records import Candidate, Proposal
+from archives.records import PROGRAM, Candidate, Proposal
 from evolve.blocks import kept
 from evolve.operators.base import Draft
 from evolve.run import Run, failed
 
 _claim = threading.Lock()
-PROGRAM = "program"
-"""Where the payload of a proposal by a model keeps the fingerprint of the program it led to."""
 
 
 @dataclass(frozen=True, slots=True)

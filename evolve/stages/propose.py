@@ -14,7 +14,8 @@ from evolve.run import Run, failed
 from evolve.stages.founding import founded, written
 from evolve.stages.repair import refreshed
 
-_one_offline = trio.CapacityLimiter(1)
+one_offline = trio.CapacityLimiter(1)
+"""Operators that need no model work one at a time: what they know is theirs alone."""
 
 
 async def propose(run: Run, proposal: Proposal) -> Proposal | None:
@@ -69,7 +70,7 @@ async def _draft(run: Run, operator: Operator, proposal: Proposal) -> Draft:
         try:
             if operator.is_async:
                 return await operator.propose_async(order, run.source)  # type: ignore[attr-defined, no-any-return]
-            return await trio.to_thread.run_sync(operator.propose, order, run.source, limiter=_one_offline)
+            return await trio.to_thread.run_sync(operator.propose, order, run.source, limiter=one_offline)
         except Waiting as reason:
             if run.in_flight <= 1:
                 raise Refused(f"{reason}, and nothing is in flight that could bring it") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import math
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from operator_fakes import Bench, MemoryStore
 
 from archives.records import Candidate
+from evolve.operators import searchstate
 from evolve.operators.base import Draft, Refused
 from evolve.operators.coordinates import Axis, first_step
 from evolve.operators.literals import Literal, find, skeleton, substitute
@@ -401,3 +403,20 @@ def test_a_number_without_effect_is_tried_again_when_another_was_improved():
     # The second number matters only once the first has left zero.
     climb(search, lambda x: 0.0 if x[0] <= 0 else 1 - abs(x[0] - 0.6) - 10 * abs(x[1] - 0.03), 12)
     assert not search.probes[1].idle
+
+
+@pytest.mark.parametrize("told", [3, 25, 60, 200])
+@pytest.mark.parametrize("size", [1, 3, 70])
+def test_a_search_comes_back_from_its_state_as_it_was(told: int, size: int) -> None:
+    search = search_of(*(0.5 + i for i in range(size)))
+    merit = lambda x: None if x[0] > 1.4 else -sum((v - 0.9) ** 2 for v in x)  # noqa: E731
+    others = [search]
+    for number in range(told + 40):
+        if number == told:
+            others.append(searchstate.restored(json.loads(json.dumps(searchstate.state(search)))))
+        asks = [each.ask(number, 0) for each in others]
+        assert asks[0] == asks[-1]
+        for each in others:
+            each.tell(asks[0].values, merit(asks[0].values), asks[0].notes)
+    assert others[0].seen == others[1].seen
+    assert others[0].best == others[1].best
