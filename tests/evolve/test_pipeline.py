@@ -30,7 +30,7 @@ STAGES = ("select", "propose", "evaluate", "challenge", "admit")
 Stage = Callable[..., Any]
 
 
-def target(tmp_path: Path, count: int = 12, **tables: Any) -> Any:
+def target(tmp_path: Path, count: int = 7, **tables: Any) -> Any:
     """A campaign of `count` patches, each better than those before it."""
     repo = repository(tmp_path / "target", {"value.txt": "0\n", "evaluate.py": FUNCTION})
     folder = patches(repo, "value.txt", {f"p{n}": f"{n}\n" for n in range(1, count + 1)})
@@ -67,7 +67,7 @@ def test_no_more_is_in_flight_than_there_is_room_for_whichever_stage_is_slow(
         assert sum(stage.waiting + stage.busy for stage in run.stages) <= room
 
     before(slow, monkeypatch, linger)
-    campaign = target(tmp_path, 24, workers={"propose": 4, "evaluate": 2})
+    campaign = target(tmp_path, 14, workers={"propose": 4, "evaluate": 2})
     assert campaign.run_sync().state == "finished"
     assert max(seen) == room
 
@@ -102,9 +102,9 @@ def test_a_broken_stage_ends_the_run_with_its_reason_and_a_later_run_goes_on(
     with campaign.reader() as reader:
         done = list(reader.proposals("done"))
         looks = [one.candidate for one in reader.evaluations() if one.purpose == "search"]
-    assert len(done) == 12
-    assert len(looks) == len(set(looks)) == 12
-    assert campaign.best().score == 12.0
+    assert len(done) == 7
+    assert len(looks) == len(set(looks)) == 7
+    assert campaign.best().score == 7.0
 
 
 def test_a_mistake_of_ours_is_journaled_as_the_reason_too(
@@ -159,11 +159,11 @@ def test_failed_calls_end_nothing_and_being_told_to_slow_down_lowers_the_width(
 
     before("admit", monkeypatch, look)
     with server(answer) as seen:
-        campaign = with_model(tmp_path, seen.base, budget={"proposals": 40})
+        campaign = with_model(tmp_path, seen.base, budget={"proposals": 24})
         ending = campaign.run_sync()
     assert (ending.state, ending.failed) == ("finished", False)
     with campaign.reader() as reader:
-        assert reader.counts().proposals == 40
+        assert reader.counts().proposals == 24
         errors = [call.error for call in reader.calls() if call.error]
     assert any("slow down" in error for error in errors)
     assert any(width < FIRST and "slow down" in bound for width, bound in seen_widths)
