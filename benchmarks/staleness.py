@@ -41,7 +41,9 @@ from evolve.statistics import t_quantile
 PLACES = 40
 VALUES = 10
 POLICIES = (QualityDiversityPolicy(), ChampionPolicy())
-TREATMENTS = ("accept", "discard", "update", "repair", "update, conflicts dropped")
+TREATMENTS = ("accept", "discard", "update", "repair", "update, conflicts dropped", "update and distill")
+BATCH = 3
+"""Changes that helped and lost their chance, from which on they are distilled into one."""
 
 
 class Landscape:
@@ -121,6 +123,7 @@ class Campaign:
     fates: dict[str, int] = field(default_factory=dict)
     queue: list[tuple[float, int, Callable[[float], None]]] = field(default_factory=list)
     order: int = 0
+    overtaken: list[str] = field(default_factory=list)
 
     def run(self) -> float:
         """Score of the last champion."""
@@ -152,10 +155,24 @@ class Campaign:
             return
         self.number += 1
         number = self.number
+        if self.treatment == "update and distill" and len(self.overtaken) >= BATCH:
+            self._distill(number, now)
+            return
         policy = POLICIES[rng(self.seed, number, "policy").randrange(len(POLICIES))]
         parent = policy.parent(self.population, rng(self.seed, number, "parent"))
         flight = Flight(Proposal(number, "edit", parent, self._basis(), policy=policy.name))
         self._at(now + self._latency(number, "propose", 1.0), lambda then: self._made(flight, then))
+
+    def _distill(self, number: int, now: float) -> None:
+        """All changes that helped their parents but not the champion, in one candidate on it."""
+        champion = self.population.champion.candidate
+        text = self.texts[champion]
+        batch, self.overtaken = self.overtaken, []
+        for name in batch:
+            before = self.texts[self.population.candidates[name].parents[0]]
+            text = merge_text(before, text, self.texts[name]) or text
+        flight = Flight(Proposal(number, "distill", champion, self._basis(), policy="champion"))
+        self._judge(flight, text, champion, None, now)
 
     def _made(self, flight: Flight, now: float) -> None:
         proposal = flight.proposal
@@ -187,6 +204,7 @@ class Campaign:
 
     def _merged(self, ancestor: str, onto: str, text: str, flight: Flight) -> str | None:
         """The change on the newer parent; None where both sides contradict each other."""
+        flight.treated = "stale"
         old, here = self.texts[ancestor], self.texts[onto]
         merged = merge_text(old, here, text)
         if merged is not None:
@@ -244,7 +262,18 @@ class Campaign:
         self._admit(flight, now)
 
     def _admit(self, flight: Flight, now: float) -> None:
+        self._remember(flight)
         self._select(now)
+
+    def _remember(self, flight: Flight) -> None:
+        if flight.proposal.candidate is None or not flight.treated:
+            return
+        candidate = self.population.candidates[flight.proposal.candidate]
+        mine = self.population.merit(candidate.id)
+        theirs = self.population.merit(candidate.parents[0])
+        helped = mine is not None and theirs is not None and mine > theirs
+        if helped and candidate.id != self.population.champion.candidate:
+            self.overtaken.append(candidate.id)
 
     def _candidate(
         self, text: str, parents: tuple[str, ...], number: int, origin: str | None = None

@@ -122,7 +122,8 @@ class Pipeline:
             elif reason := _ending(run):
                 run.stop(reason)
             elif proposal := _afford(run):
-                if run.operators[proposal.operator].needs != "nothing":
+                operator = run.operator(proposal.operator)
+                if operator is not None and operator.needs != "nothing":
                     await run.record(proposal)
                     reach("select.recorded")
                 self._begin(proposal, self.propose)

@@ -26,6 +26,7 @@ from evolve.memory import Memory
 from evolve.models.ledger import Ledger
 from evolve.models.traffic import Traffic
 from evolve.operators.base import Operator, Repairer, Source
+from evolve.operators.distill import Distill
 from evolve.operators.manual import Manual
 from evolve.parts import Pace
 from evolve.pins import Pins
@@ -70,6 +71,8 @@ class Run:
         measured: Told of each evaluation when it has ended.
         traffic: Requests to models, where there are any.
         manual: The operator for proposals from outside.
+        distill: The operator for changes that were overtaken.
+        overtaken: Candidates that helped their parents and came too late, the oldest first.
         submitted: Proposals from outside that nobody has taken up yet.
         evaluator: Version of the evaluator that judges now.
         paces: How long runs of each stage of the evaluator take, where slow ones are doubled.
@@ -121,6 +124,8 @@ class Run:
     renewing: trio.Lock = field(default_factory=trio.Lock)
     deciding: trio.Lock = field(default_factory=trio.Lock)
     manual: Manual = field(default_factory=Manual)
+    distill: Distill = field(default_factory=Distill)
+    overtaken: list[str] = field(default_factory=list)
     submitted: deque[Proposal] = field(default_factory=deque)
     evaluator: int = 1
     paces: dict[str, Pace] = field(default_factory=dict)
@@ -134,8 +139,9 @@ class Run:
         self.likenesses = Likenesses(self.store, self.base.id)
 
     def operator(self, name: str) -> Operator | None:
-        """The operator of this name, the one for proposals from outside included; None if it has ended."""
-        return self.manual if name == self.manual.name else self.operators.get(name)
+        """The operator of this name, those that nobody chooses included; None if it has ended."""
+        unchosen: dict[str, Operator] = {self.manual.name: self.manual, self.distill.name: self.distill}
+        return unchosen.get(name) or self.operators.get(name)
 
     def submit(self, proposal: Proposal) -> None:
         """Take a proposal from outside; it comes before any other."""

@@ -33,6 +33,7 @@ async def admit(run: Run, proposal: Proposal) -> Proposal:
     run.let_go(proposal.number)
     run.fruitless = 0 if made else run.fruitless + 1
     learn(run, proposal)
+    _note_overtaken(run, proposal)
     run.listener("proposal", proposal)
     return proposal
 
@@ -59,6 +60,16 @@ def weighed(run: Run, closed: Proposal | Admission) -> None:
     cost = 1.0 if closed.outcome == "candidate" else COST_WITHOUT_EVALUATION
     run.arms.learn(closed, run.reader.usd_of(closed.number) if closed.model else None)
     run.policy_choice.learn(closed.policy, closed.reward or 0.0, cost)
+
+
+def _note_overtaken(run: Run, proposal: Proposal) -> None:
+    """Keep in mind what helped its parent and came too late, to be distilled while this run lasts."""
+    if proposal.stale is None or proposal.outcome != "candidate" or proposal.candidate is None:
+        return
+    champions = {champion.candidate for champion in run.population.champions}
+    helped = proposal.gain is not None and proposal.gain > run.population.grid.noise
+    if helped and proposal.candidate not in champions:
+        run.overtaken.append(proposal.candidate)
 
 
 def _merit(run: Run, closed: Proposal | Admission) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from archives.records import Proposal
+from evolve.operators.distill import BATCH
 from evolve.orders import last_search
 from evolve.randomness import rng
 from evolve.run import Run
@@ -19,6 +20,8 @@ def select(run: Run) -> Proposal | None:
     All draws are keyed by the number of the proposal, so with the same knowledge the choice is the same.
     """
     number = run.next_ids.get("proposal", 1)
+    if run.config.search.staleness in ("update", "repair") and len(run.overtaken) >= BATCH:
+        return _distilled(run)
     population = run.population
     policy = run.policy_choice.draw(rng(run.seed, number, "policy")) or "champion"
     parent = run.policies[policy].parent(population, rng(run.seed, number, "parent"))
@@ -43,6 +46,19 @@ def select(run: Run) -> Proposal | None:
         lessons=_lessons(run, arm.operator, number),
         basis=run.basis(),
         policy=policy,
+    )
+
+
+def _distilled(run: Run) -> Proposal:
+    """All that helped and came too late, put together onto the champion."""
+    batch, run.overtaken = run.overtaken, []
+    return Proposal(
+        number=run.number("proposal"),
+        operator=run.distill.name,
+        parent=run.population.champion.candidate,
+        inspirations=tuple(batch),
+        basis=run.basis(),
+        policy="champion",
     )
 
 
