@@ -232,10 +232,6 @@ class Reader:
         clause = "WHERE parent = ? AND state = 'done' ORDER BY number DESC LIMIT ?"
         return list(self._select(PROPOSALS, clause, (parent, limit)))
 
-    def admitted_after(self, place: int) -> Iterator[Proposal]:
-        """Proposals that were admitted after the one with this place, in the order of admission."""
-        return self._select(PROPOSALS, "WHERE admitted > ? ORDER BY admitted", (place,))
-
     def evaluations(
         self,
         candidate: str | None = None,

@@ -46,7 +46,7 @@ class Reflecting:
         self._unread: deque[Proposal] = deque()
         self._woken = trio.Event()
         self._closed = False
-        for proposal in run.reader.admitted_after(run.reader.setting(READ, 0)):
+        for proposal in run.reader.admitted(after=run.reader.setting(READ, 0)):
             self.take(proposal)
 
     def take(self, proposal: Proposal) -> None:
