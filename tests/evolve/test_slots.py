@@ -75,5 +75,5 @@ async def test_a_wider_width_lets_those_in_who_wait(autojump_clock: trio.testing
         slots.width = 3
         assert (slots.held, slots.waiting) == (3, 1)
         slots.width = 1
-        await trio.sleep(10)
+        await trio.sleep(10.5)
         assert (slots.held, slots.waiting) == (1, 0)
