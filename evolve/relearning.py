@@ -1,9 +1,9 @@
 """What a resumed run knows again: operators and choices, as if they had never stopped.
 
 All of it follows from the journal, in the order of admission. For the choices that is a few numbers a
-proposal. An operator gets whole proposals, but only its own and those that helped; and the one that learns
-from tens of thousands of them leaves what it has learned in a file now and then, with the place in the
-order up to which it goes, so that only what came later is told again. The file is a view: one that is
+proposal. An operator gets whole proposals; the one that learns from tens of thousands of them leaves what it
+has learned in a file now and then, with the place in the order up to which it goes, so that only what came
+later is told again. The file is a view: one that is
 missing, broken or of another program's making is not used, and everything is told again.
 """
 
@@ -13,7 +13,6 @@ import json
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from archives.records import Proposal
 from evolve.operators.base import Operator, Source, Stateless
 from evolve.run import Run
 from evolve.stages.admit import observed, weighed
@@ -51,13 +50,8 @@ def relearn(run: Run, folder: Path) -> None:
         return
     for proposal in run.reader.admitted(after=min(through.values())):
         for name, reached in through.items():
-            if (proposal.admitted or 0) > reached and _matters(run.operators[name], proposal):
+            if (proposal.admitted or 0) > reached:
                 observed(run, run.operators[name], proposal)
-
-
-def _matters(operator: Operator, proposal: Proposal) -> bool:
-    helped = proposal.candidate is not None and (proposal.gain is None or proposal.gain > 0)
-    return helped or proposal.operator == operator.name
 
 
 def _taken_up(run: Run, operator: Operator, folder: Path) -> int:
