@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -17,6 +18,7 @@ from evaluators.environment import SUPPLIED, environment, find_interpreter, foll
 from evaluators.spec import EvaluatorSpec, Provided, command_line
 from evaluators.text import one_line, plain
 
+_GUARD = Path(__file__).parent / "child" / "guard.py"
 _SETUP_SECONDS = 3600.0
 _CHUNK = 1 << 20
 _CHECK_EVERY = 0.2
@@ -88,17 +90,23 @@ def listed(
 def _carried_out(
     argv: Sequence[str], folder: Path, surroundings: Mapping[str, str], check: Callable[[], object]
 ) -> tuple[int, bytes, bytes]:
-    """Exit code, output and errors of a command; its process group ends with it."""
+    """Exit code, output and errors of a command; its process group ends with it, and with this process."""
     deadline = time.monotonic() + _SETUP_SECONDS
-    with subprocess.Popen(
-        argv,
-        cwd=folder,
-        env=surroundings,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    ) as process:
+    guard, ours = os.pipe()
+    with (
+        os.fdopen(ours, "wb"),
+        subprocess.Popen(
+            [sys.executable, "-I", str(_GUARD), str(guard), *argv],
+            cwd=folder,
+            pass_fds=(guard,),
+            env=surroundings,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        ) as process,
+    ):
+        os.close(guard)
         try:
             while True:
                 try:

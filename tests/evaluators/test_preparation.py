@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,6 +30,39 @@ def test_a_set_up_that_fails_says_why(tmp_path: Path) -> None:
     slot = Slot.make(tmp_path)
     with pytest.raises(EvaluatorError, match="exit 3: no compiler"):
         run_setup(slot.spec(setup="echo no compiler >&2; exit 3"), slot.checkout)
+
+
+ALONE = """
+import sys
+from pathlib import Path
+from evaluators.preparation import run_setup
+from evaluators.spec import EvaluatorSpec
+folder = Path(sys.argv[1])
+run_setup(EvaluatorSpec(root=folder, command="true", setup="sleep 60 & echo $$ $! > pids; wait"), folder)
+"""
+
+
+def test_a_set_up_ends_with_whoever_asked_for_it_even_if_that_is_killed(tmp_path: Path) -> None:
+    owner = subprocess.Popen([sys.executable, "-c", ALONE, str(tmp_path)])
+    pids = tmp_path / "pids"
+    _until(lambda: pids.is_file() and len(pids.read_text().split()) == 2)
+    owner.kill()
+    owner.wait()
+    _until(lambda: not any(_lives(pid) for pid in pids.read_text().split()))
+
+
+def _lives(pid: str) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def _until(true: Callable[[], bool], seconds: float = 60.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 def test_a_fingerprint_sees_every_change_and_nothing_else(tmp_path: Path) -> None:
