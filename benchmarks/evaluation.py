@@ -119,9 +119,8 @@ async def storm(folder: Path, count: int, port: int) -> None:
     print(
         f"{count} hostile evaluations: {successes} successes, {left} processes left, {dict(sorted(verdicts.items()))}"
     )
-    print(
-        f"host beside the evaluation: median {1000 * statistics.median(extra):.1f} ms, most {max(extra):.2f} s"
-    )
+    middle = 1000 * statistics.median(seconds for seconds, _ in extra)
+    print(f"host beside the evaluation: median {middle:.1f} ms, most {max(extra)[0]:.2f} s ({max(extra)[1]})")
     print(f"host processor: {1000 * cpu:.1f} ms an evaluation")
     print(f"an honest one before and after: {before:.1f} and {after:.1f} ms")
     print(
