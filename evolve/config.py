@@ -411,6 +411,13 @@ class WorkersTable(Table):
     """Reflections at a time, by which a model writes lessons for later prompts; "auto": one; 0: none."""
 
 
+def _address(text: str) -> str:
+    """An address that a request can be sent to."""
+    if not re.match(r"https?://[^/]", text):
+        raise ValueError("no address, which begins as http://HOST:PORT/v1 does")
+    return text
+
+
 class ModelTable(Table):
     """One model of the pool."""
 
@@ -418,7 +425,7 @@ class ModelTable(Table):
     """Name as litellm knows it, such as "gpt-5-mini" or "openai/my-model"."""
     weight: float = Field(default=1.0, gt=0)
     """How often it is asked compared with the others."""
-    api_base: str | None = None
+    api_base: Annotated[str, AfterValidator(_address)] | None = None
     """Address of an OpenAI-compatible server, such as "http://127.0.0.1:8000/v1"."""
     api_key_env: str | None = None
     """Name of the environment variable that holds the key."""

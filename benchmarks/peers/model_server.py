@@ -15,6 +15,7 @@ number of earlier identical requests is part of the key, so that asking twice gi
 Model names: "fake" answers in the format that the prompt asks for (the peers' formats). "fake-edit" answers with one
 SEARCH/REPLACE block headed by the path that stands in one of the three lines above the last fenced block with
 EVOLVE-BLOCK markers (or above the last fenced block), "fake-rewrite" with that file whole, fenced, headed by its path.
+--task NAME: answers are those of parent_model.py, which depend on the parent program only.
 --faults P: that share of requests fails, evenly 429 (Retry-After 0.3 s), 500, 503, a body cut in the middle, a closed
 connection; GET /stats counts them.
 Log: one JSON line per request: i, k(ind), a (arrival), b (answer sent), lat, pt, ct, h(ash).
@@ -57,6 +58,7 @@ class S:
     pt = ct = faults = 0
     fr = None
     sem = None
+    model = None
 
 
 def latency(i, h):
@@ -225,7 +227,9 @@ async def chat(req):
         t = time.time()
         choices, kind, ct, pt = [], "", 0, max(1, len(raw) // 4)
         for j in range(int(body.get("n") or 1)):
-            kind, txt = answer(messages, random.Random(f"{key}|{j}"), str(body.get("model") or ""))
+            model = str(body.get("model") or "")
+            kind, txt = (S.model.answer(messages, text_of, model) if S.model
+                         else answer(messages, random.Random(f"{key}|{j}"), model))
             ct += max(1, len(txt) // 4)
             choices.append({"index": j, "finish_reason": "stop", "logprobs": None,
                             "message": {"role": "assistant", "content": txt, "refusal": None}})
@@ -315,10 +319,14 @@ def main():
     p.add_argument("--repeat-salt", action="store_true")
     p.add_argument("--capacity", type=int, default=0, help="serve at most this many requests at once (0: no limit)")
     p.add_argument("--faults", type=float, default=0.0, help="share of requests that fail in a way worth a retry")
+    p.add_argument("--task", default="", help="a task of the folder tasks: answer by parent_model.py")
     p.add_argument("--log", default="")
     A = p.parse_args()
     S.zr = random.Random(f"latency|{A.seed}")
     S.fr = random.Random(f"faults|{A.seed}")
+    if A.task:
+        import parent_model
+        S.model = parent_model.Model(A.task, A.seed)
     if A.capacity > 0:
         S.sem = asyncio.Semaphore(A.capacity)
     if A.log:

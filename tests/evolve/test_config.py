@@ -33,6 +33,10 @@ def wrong(text: str) -> str:
         (NEEDED + "[workers]\npropose = 0\n", ["workers.propose", "0"]),
         (NEEDED + '[budget]\nproposals = "3"\n', ["budget.proposals", "'3'"]),
         (NEEDED + '[models]\npool = [{ model = "m", weigth = 2 }]\n', ["models.pool.0.weigth", "weight"]),
+        (
+            NEEDED + '[models]\npool = [{ model = "m", api_base = "/v1" }]\n',
+            ["models.pool.0.api_base", "http://HOST"],
+        ),
         (NEEDED + "[operators]\npatches = {}\n", ["operators.patches", "folder"]),
         (NEEDED + '[search]\npolicy = "greedy"\n', ["search.policy", "greedy"]),
         ('[evaluator]\ncommand = "x"\n', ["artifact", "missing"]),

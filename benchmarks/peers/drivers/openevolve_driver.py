@@ -42,6 +42,7 @@ def main():
     best = asyncio.run(oe.run(iterations=spec["proposals"] - n0, checkpoint_path=ck))
     progs = oe.database.programs
     common.done(spec, proposals_done=spec["proposals"], best=best.metrics.get("combined_score") if best else None,
+                best_program=best.code if best else None,
                 persisted_at_resume=n0 if spec["resume"] else None, db_programs=len(progs),
                 t_import=t_import, cpu_import=cpu_import, workers=cfg.evaluator.parallel_evaluations)
 

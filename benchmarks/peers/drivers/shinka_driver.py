@@ -51,8 +51,8 @@ def main():
     r = ShinkaEvolveRunner(evo_config=evo, job_config=job, db_config=dbc, verbose=o.get("verbose") != "0", **kw)
     r.run()
     c = sqlite3.connect(f"file:{db}?mode=ro", uri=True)
-    best = c.execute("select max(combined_score) from programs where correct=1").fetchone()[0]
-    common.done(spec, proposals_done=count(db), best=best, persisted_at_resume=n0, t_import=t_import,
+    best, code = c.execute("select combined_score, code from programs where correct=1 order by 1 desc limit 1").fetchone()
+    common.done(spec, proposals_done=count(db), best=best, best_program=code, persisted_at_resume=n0, t_import=t_import,
                 cpu_import=cpu_import, workers=r.max_proposal_jobs, eval_jobs=r.max_evaluation_jobs,
                 db_workers=r.max_db_workers)
 
