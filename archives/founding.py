@@ -54,7 +54,7 @@ def found(path: Path, source: Git, base: str) -> None:
             shutil.rmtree(unfinished)
     unfinished.mkdir(parents=True)
     with locked(unfinished) as lock:
-        _lay_out(unfinished)
+        lay_out(unfinished)
         _take_over(source, Git(unfinished), base, lock)
         unfinished.rename(path)
 
@@ -69,7 +69,8 @@ def _check_base(path: Path, base: str) -> None:
         raise StoreError(f"the store {path} starts from {other}, not {base[:12]}; name another campaign")
 
 
-def _lay_out(path: Path) -> None:
+def lay_out(path: Path) -> None:
+    """Makes an empty store; nothing may be at `path`."""
     for folder in ("objects/info", "objects/pack", "refs/heads", "refs/tags", "info"):
         (path / folder).mkdir(parents=True)
     (path / "config").write_text(_CONFIG)

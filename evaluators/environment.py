@@ -134,6 +134,12 @@ def environment(spec: EvaluatorSpec, python: Interpreter, scratch: Path) -> dict
     }
 
 
+def handed_on(spec: EvaluatorSpec) -> dict[str, str]:
+    """Return the variables that an evaluation gets on other machines too: all but where libraries are."""
+    names = dict.fromkeys([*_HANDED_ON, *spec.env])
+    return {name: os.environ[name] for name in names if name in os.environ and name != "LD_LIBRARY_PATH"}
+
+
 def followed(python: Interpreter, tree: Path, checkout: Path) -> dict[str, str]:
     """Map folders of the user's working tree that are on the import path to those of the checkout.
 

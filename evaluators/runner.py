@@ -49,7 +49,9 @@ class Runner:
         sandbox: Which walls there are, once it is entered.
     """
 
-    def __init__(self, spec: EvaluatorSpec, checkout: Path, scratch: Path, folder: str = "") -> None:
+    def __init__(
+        self, spec: EvaluatorSpec, checkout: Path, scratch: Path, folder: str = "", number: int | None = None
+    ) -> None:
         """Prepare a slot; nothing is started yet.
 
         Args:
@@ -57,13 +59,14 @@ class Runner:
             checkout: Folder that holds the candidate's files whenever `evaluate` is called.
             folder: Folder in the checkout that the evaluator runs in; `data` appears there.
             scratch: Folder for request, result and temporary files; emptied before each evaluation.
+            number: Number of the slot among all of the machine. Default: the next one of this process.
         """
         self._spec = spec
         self._checkout = checkout.resolve()
         self._scratch = scratch.resolve()
         self._folder = folder
         self._places: tuple[tuple[int, int], ...] = ()
-        self._slot = next(_slots)
+        self._slot = next(_slots) if number is None else number
         self._server: ServerProcess | None = None
         self._walls = spec.sandbox != "none"
         self._modules: list[str] | None = None

@@ -1,46 +1,49 @@
-"""Where candidates are judged: places, each a clean checkout with a runner of its own, made when needed."""
+"""Where candidates are judged: places, each with a seat of its own, made when needed."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 import trio
 
-from archives.checkouts import Checkouts, Slot
+from archives.errors import EvaluatorError
 from archives.records import Candidate
 from archives.store import Store
 from evaluators.contract import Outcome, Request
-from evaluators.runner import Runner
+from evaluators.executors.base import Executor, NoRoom, Seat
 from evaluators.spec import EvaluatorSpec
-from evolve.layout import Layout
 from evolve.slots import Slots
+
+LOOK_FOR_ROOM = 15.0
+"""Seconds after which it is looked again whether there is room for a place that was given up."""
+ALONE = 600.0
+"""Seconds that the last place waits for room before the run is given up."""
 
 
 class Closed(Exception):
     """No evaluation begins any more; what was to be judged stays as it is for a later run."""
 
 
-@dataclass(slots=True)
+@dataclass(eq=False, slots=True)
 class Place:
-    """One checkout and the runner that judges in it."""
+    """A place to judge at: its number, and its seat once it has one."""
 
-    slot: Slot
-    scratch: Path
-    runner: Runner | None = None
+    number: int
+    seat: Seat | None = None
 
 
 class Bench:
     """Judges candidates, as many at a time as there are slots.
 
+    Places come and go with the room there is: one that finds none is given up and its work done at another,
+    and when there is room again it is made anew.
+
     Args:
         store: Store of the candidates.
-        layout: Paths of the campaign.
+        executor: Where evaluations run.
         spec: The evaluator; may be replaced until the first judgement.
-        prefix: Folder of the configuration inside the repository, "" or ending in "/".
-        hidden: Paths that appear in holdout evaluations only.
         width: Evaluations at a time; `slots.width` changes it.
         overlay: Files laid over each candidate, None where one is gone: a later version of the evaluator.
     """
@@ -48,24 +51,19 @@ class Bench:
     def __init__(
         self,
         store: Store,
-        layout: Layout,
+        executor: Executor,
         spec: EvaluatorSpec,
-        prefix: str,
-        hidden: Callable[[str], bool],
         width: int,
         overlay: Mapping[str, bytes | None] | None = None,
     ) -> None:
         self.spec = spec
+        self.executor = executor
         self._store = store
         self.overlay = overlay
-        self._prefix = prefix
-        self._hidden = hidden
         self._closed = False
-        self._stack = AsyncExitStack()
-        self._layout = layout
-        self._checkouts = Checkouts(store, layout.checkouts)
-        self._made = 0
+        self._places: list[Place] = []
         self._free: list[Place] = []
+        self._looked = 0.0
         self.slots = Slots(width)
 
     async def __aenter__(self) -> Bench:
@@ -73,7 +71,10 @@ class Bench:
 
     async def __aexit__(self, *exc_info: object) -> None:
         with trio.CancelScope(shield=True):
-            await self._stack.aclose()
+            async with trio.open_nursery() as nursery:
+                for place in self._places:
+                    if place.seat is not None:
+                        nursery.start_soon(place.seat.aclose)
 
     @asynccontextmanager
     async def _place(self, purpose: str) -> AsyncIterator[Place]:
@@ -83,11 +84,14 @@ class Bench:
             try:
                 yield place
             finally:
-                self._free.append(place)
+                if place in self._places:
+                    self._free.append(place)
 
     def _another(self) -> Place:
-        number, self._made = self._made, self._made + 1
-        return Place(self._checkouts.slot(number), self._layout.scratch / f"slot-{number:03d}")
+        taken = {place.number for place in self._places}
+        place = Place(next(number for number in range(len(taken) + 1) if number not in taken))
+        self._places.append(place)
+        return place
 
     def close(self) -> None:
         """Let no further evaluation begin; those under way go on to their end."""
@@ -112,22 +116,37 @@ class Bench:
 
         Raises:
             Closed: The bench was closed before it could begin.
+            EvaluatorError: The evaluator cannot be started, or there has been no room for it for long.
         """
-        hidden = None if request.split == "holdout" else self._hidden
-        async with self._place(purpose) as place:
-            if self._closed:
-                raise Closed
-            slot = place.slot
-            tree = await trio.to_thread.run_sync(self._fill, slot, candidate.id, hidden)
-            if place.runner is None:
-                place.scratch.mkdir(parents=True, exist_ok=True)
-                runner = Runner(self.spec, slot.path, place.scratch, self._prefix.rstrip("/"))
-                place.runner = await self._stack.enter_async_context(runner)
-            if begun is not None:
-                begun()
-            return await place.runner.evaluate(request, lambda: slot.move_to(tree, hidden), timeout)
+        asked = trio.current_time()
+        while True:
+            await self._widen()
+            async with self._place(purpose) as place:
+                if self._closed:
+                    raise Closed
+                tree = candidate.id
+                if self.overlay:
+                    tree = await trio.to_thread.run_sync(self._store.write_tree, tree, self.overlay)
+                if place.seat is None:
+                    place.seat = self.executor.seat(place.number, self.spec)
+                try:
+                    return await place.seat.judge(tree, request, timeout, begun)
+                except NoRoom as error:
+                    if len(self._places) > 1:
+                        await self._give_up(place)
+                    elif trio.current_time() - asked > ALONE:
+                        raise EvaluatorError(f"{error}; make room, then `evolve resume`") from None
 
-    def _fill(self, slot: Slot, candidate: str, hidden: Callable[[str], bool] | None) -> str:
-        tree = self._store.write_tree(candidate, self.overlay) if self.overlay else candidate
-        slot.move_to(tree, hidden)
-        return tree
+    async def _give_up(self, place: Place) -> None:
+        self._places.remove(place)
+        self.slots.most, self._looked = len(self._places), trio.current_time()
+        if place.seat is not None:
+            await place.seat.aclose()
+
+    async def _widen(self) -> None:
+        """After a place was given up: one more, when there is room."""
+        if self.slots.most is None or trio.current_time() - self._looked < LOOK_FOR_ROOM:
+            return
+        self._looked = trio.current_time()
+        if await self.executor.room():
+            self.slots.most += 1

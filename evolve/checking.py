@@ -6,18 +6,19 @@ import shutil
 import statistics
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import trio
 
-from archives.errors import EvolveError
+from archives.errors import ConfigError, EvaluatorError, EvolveError
 from archives.records import Candidate, Split
 from archives.repository import Repository
 from evaluators.contract import Outcome, Request
+from evaluators.executors.local import LocalExecutor
 from evaluators.sandbox import probe
 from evolve import config as configuration
-from evolve.answers import Check, Remark, SandboxFacts
+from evolve.answers import Check, Doctor, Remark, SandboxFacts
 from evolve.asking import how_to_go_on, recipients, refusals, secrets_of, tokens_of
 from evolve.assembly import promised
 from evolve.bench import Bench
@@ -30,7 +31,6 @@ from evolve.forecast import forecast
 from evolve.judge import bench, evaluator_spec, prepared
 from evolve.lookup import locate
 from evolve.models import ModelSpec
-from evolve.pacing import first_evaluators
 from evolve.probing import probe_models
 from evolve.promotion import looks_noisy
 from evolve.registry import agent_spec, asks, model_pool, usable
@@ -57,8 +57,8 @@ def check(start: Path, models: bool = False) -> tuple[Check, str]:
     temporary = Path(tempfile.mkdtemp(prefix="evolve-check-"))
     try:
         campaign = create_campaign(start, config, temporary, prefix)
-        outcomes = trio.run(_try, campaign)
-        answer = _answer(campaign, outcomes)
+        tried = trio.run(_try, campaign)
+        answer, outcomes = _answer(campaign, tried), tried.outcomes
         if models:
             answer.models = trio.run(probe_models, model_pool(config))
         return answer, outcomes[-1].feedback
@@ -66,7 +66,14 @@ def check(start: Path, models: bool = False) -> tuple[Check, str]:
         remove_tree(temporary)
 
 
-async def _try(campaign: Campaign) -> list[Outcome]:
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    outcomes: list[Outcome]
+    executor: str
+    width: int
+
+
+async def _try(campaign: Campaign) -> _Tried:
     config = campaign.config
     with campaign.reader() as reader:
         base = reader.candidate(reader.setting("base"))
@@ -74,7 +81,8 @@ async def _try(campaign: Campaign) -> list[Outcome]:
     assert base is not None  # written when the campaign was created
     outcomes: list[Outcome] = []
     started = trio.current_time()
-    async with bench(campaign, spec, 1) as places:
+    async with bench(campaign, spec) as places:
+        executor, width = places.executor.told, places.slots.width
         for seed in range(RUNS):
             outcomes.append(await _at(places, base, full(config), seed))
             if outcomes[-1].verdict != "judged" or trio.current_time() - started > TIME_CAP:
@@ -88,7 +96,7 @@ async def _try(campaign: Campaign) -> list[Outcome]:
             if found.verdict != "judged":
                 outcomes.append(replace(found, reason=f"at stage {stage.name}: {found.reason}"))
                 break
-    return outcomes
+    return _Tried(outcomes, executor, width)
 
 
 async def _at(places: Bench, base: Candidate, stage: Stage, seed: int, split: Split = "search") -> Outcome:
@@ -99,8 +107,8 @@ async def _at(places: Bench, base: Candidate, stage: Stage, seed: int, split: Sp
     return found if broken is None else replace(found, verdict="invalid", score=None, reason=broken)
 
 
-def _answer(campaign: Campaign, outcomes: list[Outcome]) -> Check:
-    config, store = campaign.config, campaign.store
+def _answer(campaign: Campaign, tried: _Tried) -> Check:
+    config, store, outcomes = campaign.config, campaign.store, tried.outcomes
     with campaign.reader() as reader:
         base = reader.setting("base")
     paths = [entry.path for entry in store.files(base)]
@@ -118,6 +126,7 @@ def _answer(campaign: Campaign, outcomes: list[Outcome]) -> Check:
         runs=len(outcomes),
         noise=statistics.stdev(scores) if len(scores) > 1 else None,
         seconds=statistics.fmean(o.seconds for o in outcomes),
+        executor=tried.executor,
         sandbox=SandboxFacts(
             tier=sandbox.tier,
             walls=list(sandbox.walls),
@@ -138,7 +147,7 @@ def _answer(campaign: Campaign, outcomes: list[Outcome]) -> Check:
             f"{each}; {how_to_go_on(each, campaign.prefix)}"
             for each in refusals(found, config, campaign.prefix)
         ],
-        estimate=_estimate(config, outcomes) | _asked(campaign, base, shown, running, outcomes),
+        estimate=_estimate(config, outcomes, tried.width) | _asked(campaign, base, shown, running, outcomes),
     )
 
 
@@ -184,7 +193,7 @@ def _per_proposal(config: Config, outcomes: list[Outcome]) -> int:
     return look(config) * (2 if gated else 1)  # gates may take as many as the search
 
 
-def _estimate(config: Config, outcomes: list[Outcome]) -> dict[str, float]:
+def _estimate(config: Config, outcomes: list[Outcome], width: int) -> dict[str, float]:
     limits, per_proposal = config.budget.limits(), _per_proposal(config, outcomes)
     proposals = limits.get("proposals", float("inf"))
     runs = min(limits.get("evaluations", float("inf")), proposals * per_proposal)
@@ -192,24 +201,34 @@ def _estimate(config: Config, outcomes: list[Outcome]) -> dict[str, float]:
     seconds = statistics.fmean(o.seconds for o in outcomes) / full(config).runs
     if runs != float("inf"):
         estimate["evaluations"] = runs
-        estimate["seconds"] = round(runs * seconds / first_evaluators(config), 1)
+        estimate["seconds"] = round(runs * seconds / width, 1)
     if "wall" in limits:
         estimate["seconds"] = min(estimate.get("seconds", float("inf")), limits["wall"])
     return estimate
 
 
-def doctor(start: Path) -> list[Remark]:
+def doctor(start: Path) -> Doctor:
     """What on this machine, or in this repository, is in the way."""
-    found = []
+    executor, found = LocalExecutor.told, list[Remark]()
     sandbox = probe("auto")
     found += [Remark(kind="sandbox", text=f"missing here: {wall}") for wall in sandbox.missing]
     found += _machine()
     try:
         repository = Repository.find(start)
     except EvolveError as error:
-        return [*found, Remark(kind="repository", text=str(error))]
+        found.append(Remark(kind="repository", text=str(error)))
+        return Doctor(ok=False, findings=found, executor=executor)
     found += [Remark(kind=f.kind, text=f.text) for f in repository.diagnose("HEAD")]
-    return found
+    try:
+        if configuration.load(locate(start, repository)[0]).evaluator.executor == "ray":
+            from evaluators.executors.ray import look
+
+            executor = look()
+    except EvaluatorError as error:
+        found.append(Remark(kind="executor", text=str(error)))
+    except ConfigError:
+        pass  # none yet, or one that `evolve check` complains about
+    return Doctor(ok=not found, findings=found, executor=executor)
 
 
 def _machine() -> list[Remark]:

@@ -217,10 +217,17 @@ class EvaluatorTable(Table):
     """Memory limit of one evaluation, such as "2GiB"."""
     cpus: int | None = Field(default=None, ge=1)
     """Processors of one evaluation; decides how many run side by side."""
+    executor: Literal["local", "ray"] = "local"
+    """Where evaluations run: "local", on this machine; "ray", on the nodes of the Ray cluster that runs here
+    or that RAY_ADDRESS names."""
     threads: int = Field(default=1, ge=1)
     """Threads that numeric libraries may use inside one evaluation."""
     sandbox: Literal["auto", "strict", "none"] = "auto"
     """"auto": every wall this machine offers; "strict": refuse to run where one is missing; "none": none."""
+
+    def rules(self) -> EvaluatorTable:
+        """All of it that has an influence on results: not where they are found."""
+        return self.model_copy(update={"executor": "local"})
 
     @model_validator(mode="after")
     def _one_form(self) -> EvaluatorTable:
@@ -406,7 +413,8 @@ class WorkersTable(Table):
     propose: Width = "auto"
     """Proposals being made at a time; "auto": found out from how fast the models answer, refuse, and age."""
     evaluate: Width = "auto"
-    """Evaluations at a time; "auto": one a processor, more where they mostly wait for something else."""
+    """Evaluations at a time; "auto": one a processor (of the cluster, with a Ray executor), and on
+    this machine more where they mostly wait for something else."""
     reflect: Annotated[int, Field(ge=0, le=64)] | Literal["auto"] = "auto"
     """Reflections at a time, by which a model writes lessons for later prompts; "auto": one; 0: none."""
 

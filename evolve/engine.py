@@ -30,7 +30,7 @@ from evolve.memory import Memory
 from evolve.models.ledger import UNSEEN, Ledger
 from evolve.operators.base import Source
 from evolve.ownership import own
-from evolve.pacing import Pace, first_evaluators
+from evolve.pacing import Pace
 from evolve.population import Population
 from evolve.registry import (
     Tools,
@@ -203,7 +203,7 @@ async def _assembled(
             operators = operators_for(names, config, campaign.folder, tools)
             listener("configured", config)
             spec = evaluator_spec(campaign)
-            places = await stack.enter_async_context(bench(campaign, spec, first_evaluators(config)))
+            places = await stack.enter_async_context(bench(campaign, spec))
             run = Run(
                 config=config,
                 journal=journal,
@@ -289,7 +289,7 @@ async def _conduct(run: Run, heard: Interrupts, campaign: Campaign) -> None:
         nursery.start_soon(_watch_store, run)
         nursery.start_soon(_watch_learned, run, layout.learned)
         await _set_up(run, campaign)
-        width = first_evaluators(run.config)
+        width = run.bench.slots.width
         if run.stopping is None:
             await baseline(run)
         if run.budget.left("wall") <= 0 and (reason := run.budget.used_up()):

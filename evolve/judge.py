@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,14 @@ from typing import Any
 from archives.checkouts import Checkouts
 from archives.errors import EvaluatorError
 from archives.records import Setting
+from evaluators.executors.base import Executor
+from evaluators.executors.local import LocalExecutor
 from evaluators.preparation import listed, run_setup
 from evaluators.spec import EvaluatorSpec, Provided
 from evolve import readymade
 from evolve.bench import Bench
 from evolve.campaign import Campaign
+from evolve.config import Config
 from evolve.foreign import entry_point, foreign
 from evolve.globs import matcher
 from evolve.pins import Pins
@@ -52,10 +56,43 @@ def evaluator_spec(campaign: Campaign) -> EvaluatorSpec:
     )
 
 
-def bench(campaign: Campaign, spec: EvaluatorSpec, width: int) -> Bench:
-    """Places to judge at."""
+@asynccontextmanager
+async def bench(campaign: Campaign, spec: EvaluatorSpec, width: int | None = None) -> AsyncIterator[Bench]:
+    """Places to judge at.
+
+    Args:
+        campaign: The campaign.
+        spec: The evaluator.
+        width: Evaluations at a time, to begin with. Default: as configured, or as many as there is room for.
+
+    Raises:
+        EvaluatorError: There is no such place.
+    """
+    async with _executor(campaign) as executor:
+        width = width or evaluators_of(campaign.config, executor.processors)
+        async with Bench(campaign.store, executor, spec, width) as places:
+            yield places
+
+
+@asynccontextmanager
+async def _executor(campaign: Campaign) -> AsyncIterator[Executor]:
+    store, layout, folder = campaign.store, campaign.layout, campaign.prefix.rstrip("/")
     hidden = matcher(campaign.config.holdout.files, campaign.prefix)
-    return Bench(campaign.store, campaign.layout, spec, campaign.prefix, hidden, width)
+    if campaign.config.evaluator.executor == "local":
+        yield LocalExecutor(store, layout.checkouts, layout.scratch, folder, hidden)
+        return
+    from evaluators.executors.ray import cluster  # Ray is optional, and heavy
+
+    with campaign.reader() as reader:
+        base = reader.setting("base")
+    async with cluster(store, base, folder, hidden, campaign.config.evaluator.cpus or 1) as executor:
+        yield executor
+
+
+def evaluators_of(config: Config, processors: int) -> int:
+    """Evaluations at a time, to begin with."""
+    wanted = config.workers.evaluate
+    return max(1, processors // (config.evaluator.cpus or 1)) if wanted == "auto" else wanted
 
 
 def agents_workshop(campaign: Campaign) -> Workshop:

@@ -6,7 +6,7 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from archives.errors import ConfigError, EvolveError
 from archives.reader import Reader, is_older
@@ -192,7 +192,7 @@ def _continue(campaign: Campaign, config: Config, accept: bool = False) -> Campa
     old, new = campaign.config, config
     accepted = ("evaluator",) if accept else ()
     changed = [
-        table for table in IDENTITY if table not in accepted and getattr(old, table) != getattr(new, table)
+        table for table in IDENTITY if table not in accepted and _rules(old, table) != _rules(new, table)
     ]
     if old.campaign.seed != new.campaign.seed:
         changed.append("campaign.seed")
@@ -203,6 +203,10 @@ def _continue(campaign: Campaign, config: Config, accept: bool = False) -> Campa
         )
     layout, prefix = campaign.layout, campaign.prefix
     return Campaign(campaign.repository, layout, new, prefix, accept_evaluator=accept)
+
+
+def _rules(config: Config, table: str) -> Any:
+    return config.evaluator.rules() if table == "evaluator" else getattr(config, table)
 
 
 def _ways_out(changed: list[str]) -> str:

@@ -9,7 +9,6 @@ from pathlib import Path
 import trio
 
 from archives.records import Evaluation
-from evolve.config import Config
 from evolve.pipeline import Pipeline
 from evolve.run import Run
 from evolve.widths import Answer, Downstream, EvaluatorWidth, Load, ModelWidth
@@ -28,14 +27,6 @@ def processors() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def first_evaluators(config: Config) -> int:
-    """Evaluations at a time, to begin with."""
-    wanted = config.workers.evaluate
-    if wanted != "auto":
-        return wanted
-    return max(1, processors() // (config.evaluator.cpus or 1))
-
-
 class Pace:
     """Sets the widths of a pipeline, at first and whenever something was measured that changes them.
 
@@ -47,11 +38,12 @@ class Pace:
         table, traffic = run.config.workers, run.traffic
         waits = any(operator.is_async for operator in run.operators.values())
         self._model = ModelWidth() if table.propose == "auto" and waits and traffic is not None else None
-        free = table.evaluate == "auto" and run.config.evaluator.cpus is None
+        here = run.config.evaluator.executor == "local"
+        free = table.evaluate == "auto" and run.config.evaluator.cpus is None and here
         self._evaluator = EvaluatorWidth(processors()) if free else None
         usual = UNMEASURED if waits else OFFLINE
         self._proposers = usual if table.propose == "auto" else table.propose
-        self._evaluators = first_evaluators(run.config)
+        self._evaluators = run.bench.slots.width if table.evaluate == "auto" else table.evaluate
         self._run = run
         self._ended: list[Evaluation] = []
         self.pipeline = Pipeline(run, *self._widths())

@@ -13,6 +13,7 @@ from archives.journal import Journal
 from archives.reader import Reader
 from archives.records import Basis, Candidate, Evaluation, Event, Proposal, Purpose, Record, Setting, Split
 from archives.store import Store
+from evaluators.waiting import outcome
 from evolve.arms import Arms
 from evolve.bench import Bench
 from evolve.bounds import Bar
@@ -34,7 +35,6 @@ from evolve.policies.base import Policy
 from evolve.population import Population
 from evolve.staleness import successor
 from evolve.summary import NAME as SUMMARY
-from evolve.waiting import outcome
 from evolve.workers import Workers
 
 if TYPE_CHECKING:

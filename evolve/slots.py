@@ -29,6 +29,7 @@ class Slots:
         self._width = width
         self._waiters: list[_Waiter] = []
         self._idle = trio.Event()
+        self._most: int | None = None
         self.held = 0
         self.length: Callable[[str], float] = lambda kind: 0.0
         """How long a kind of work takes, in seconds."""
@@ -36,11 +37,21 @@ class Slots:
     @property
     def width(self) -> int:
         """Holders at a time."""
-        return self._width
+        return self._width if self._most is None else min(self._width, self._most)
 
     @width.setter
     def width(self, width: int) -> None:
         self._width = width
+        self._grant()
+
+    @property
+    def most(self) -> int | None:
+        """Holders there is room for, whatever the width; None where there is no such limit."""
+        return self._most
+
+    @most.setter
+    def most(self, most: int | None) -> None:
+        self._most = most
         self._grant()
 
     @property
@@ -51,7 +62,7 @@ class Slots:
     @property
     def spare(self) -> int:
         """Slots that nobody holds or waits for."""
-        return max(0, self._width - self.held - len(self._waiters))
+        return max(0, self.width - self.held - len(self._waiters))
 
     async def idle(self) -> None:
         """Wait until a slot becomes free that nobody waits for."""
@@ -74,11 +85,11 @@ class Slots:
                 self._waiters.remove(waiter)
 
     def _grant(self) -> None:
-        while self._waiters and self.held < self._width:
+        while self._waiters and self.held < self.width:
             following = max(self._waiters, key=lambda waiter: self.length(waiter.kind))
             self._waiters.remove(following)
             self.held += 1
             following.granted.set()
-        if self.held < self._width:
+        if self.held < self.width:
             self._idle.set()
             self._idle = trio.Event()

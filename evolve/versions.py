@@ -111,7 +111,9 @@ def _another_evaluator(campaign: Campaign, reader: Reader, before: Config) -> bo
         return False
     overlay = reader.setting(OVERLAY)
     places = pinned_places(campaign, before, overlay["tree"] if overlay else reader.setting("base"))
-    return before.evaluator != campaign.config.evaluator or bool(Pins.said(pinned, places).changed())
+    return before.evaluator.rules() != campaign.config.evaluator.rules() or bool(
+        Pins.said(pinned, places).changed()
+    )
 
 
 def pinned_places(campaign: Campaign, config: Config, tree: str) -> dict[str, Path]:

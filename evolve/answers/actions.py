@@ -189,6 +189,8 @@ class Check(Answer):
     """Standard deviation from run to run; None with fewer than two judged runs."""
     seconds: float
     """Mean wall time of a run."""
+    executor: str
+    """Where evaluations run, in words; with a Ray cluster, how many nodes and processors it has."""
     sandbox: SandboxFacts
     """The walls in force."""
     operators: list[str]
@@ -216,3 +218,5 @@ class Doctor(Answer):
     """Whether nothing is."""
     findings: list[Remark]
     """What was found."""
+    executor: str
+    """Where evaluations run, in words."""

@@ -35,15 +35,15 @@ def check(place: Place, as_json: bool, models: bool) -> int:
 @click.pass_obj
 def doctor(place: Place, as_json: bool) -> int:
     """Say what on this machine or in this repository is in the way of a campaign."""
-    from evolve.answers import Doctor
     from evolve.checking import doctor as examine
     from evolve.cli.inspect import print_json
 
-    found = examine(place.start)
+    answer = examine(place.start)
     if as_json:
-        print_json(Doctor(ok=not found, findings=found))
-    for remark in [] if as_json else found:
+        print_json(answer)
+        return 0
+    for remark in answer.findings:
         click.echo(f"{remark.kind}: {remark.text}")
-    if not found and not as_json:
-        click.echo("nothing is in the way")
+    if answer.ok:
+        click.echo(f"nothing is in the way; evaluations run {answer.executor}")
     return 0

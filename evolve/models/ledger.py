@@ -20,9 +20,9 @@ import trio
 from archives.crashpoints import reach
 from archives.journal import Journal
 from archives.records import Call, Prompt
+from evaluators.waiting import outcome
 from evolve.budget import Budget
 from evolve.models.errors import BudgetSpent
-from evolve.waiting import outcome
 
 UNSEEN = "the program ended while it was in flight"
 

@@ -21,6 +21,7 @@ def show_check(answer: Check, words: str) -> None:
     if answer.noise is not None:
         rows.append(("noise", _noise(answer.noise)))
     rows.append(("time", f"{seconds(answer.seconds)} a run"))
+    rows.append(("executor", answer.executor))
     rows.append(("sandbox", f"{answer.sandbox.tier}: {', '.join(answer.sandbox.walls) or 'no walls'}"))
     rows += [("missing", wall) for wall in answer.sandbox.missing]
     rows.append(("candidate", _where_it_runs(answer)))

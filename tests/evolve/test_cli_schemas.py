@@ -56,6 +56,7 @@ def test_numbers_json_cannot_say_become_null(tmp_path: Path) -> None:
         runs=1,
         noise=float("inf"),
         seconds=0.1,
+        executor="on this machine",
         sandbox=walls,
         operators=["tune"],
     )

@@ -28,7 +28,7 @@ def paced(monkeypatch: pytest.MonkeyPatch, propose: Any = "auto", evaluate: Any 
     run: Any = SimpleNamespace(
         config=SimpleNamespace(
             workers=SimpleNamespace(propose=propose, evaluate=evaluate),
-            evaluator=SimpleNamespace(cpus=None),
+            evaluator=SimpleNamespace(cpus=None, executor="local"),
         ),
         traffic=Traffic(),
         operators={"edit": SimpleNamespace(is_async=True)},
