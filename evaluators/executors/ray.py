@@ -15,6 +15,7 @@ from __future__ import annotations
 import itertools
 import logging
 import os
+import socket
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
@@ -42,6 +43,8 @@ CANCEL_SECONDS = 15.0
 """How long an actor has to confirm that an evaluation has ended, before it is killed."""
 LOSSES = 3
 """Nodes or actors lost in a row by one evaluation, after which it counts as the cause."""
+REACH_SECONDS = 5.0
+"""How long the head of the cluster has to accept a connection."""
 PAUSE = 1.0
 _SPENT = "the actor or node that judged it was lost"
 
@@ -111,7 +114,13 @@ def _join(ray: Any) -> tuple[int, int]:
     """Connect; returns how many nodes and processors there are."""
     address = os.environ.get("RAY_ADDRESS") or "auto"
     try:
-        ray.init(address=address, log_to_driver=False, logging_level=logging.CRITICAL)
+        found = (
+            ray._private.services.canonicalize_bootstrap_address(address) if "://" not in address else None
+        )
+        if found is not None:  # Ray itself tries for minutes
+            host, _, port = found.rpartition(":")
+            socket.create_connection((host.strip("[]"), int(port)), REACH_SECONDS).close()
+        ray.init(address=found or address, log_to_driver=False, logging_level=logging.CRITICAL)
     except (ConnectionError, OSError, RuntimeError, ValueError) as error:
         where = "on this machine" if address == "auto" else f"at RAY_ADDRESS={address}"
         raise EvaluatorError(

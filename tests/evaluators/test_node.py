@@ -96,17 +96,17 @@ def test_candidates_are_judged_as_they_were_sent(sender: Sender, tmp_path: Path)
     assert seats(tmp_path / "node") == []
 
 
-def test_what_a_machine_lacks_is_sent_to_it(sender: Sender) -> None:
-    order = sender.order()
-    (sender.root / "data").rename(sender.root.parent / "elsewhere")  # as on a machine without the repository
+def test_a_machine_without_the_repository_is_sent_what_it_lacks(sender: Sender) -> None:
+    order = sender.order(spec=replace(sender.spec, hide=(sender.root / ".git" / "evolve",)))
+    away = sender.root.rename(sender.root.parent / "elsewhere")
     node = Node(order)
     assert node.lacking() == ["data"]
-    refused = node.settle(sender.shipping.base(), ["data"], packed(sender.root / "evaluate.py"))
+    refused = node.settle(sender.shipping.base(), ["data"], packed(away / "evaluate.py"))
     assert isinstance(refused, Refused) and "data did not arrive" in refused.reason
     node.leave()
     node = Node(order)
     assert node.lacking() == ["data"]
-    assert node.settle(sender.shipping.base(), ["data"], packed(sender.root.parent / "elsewhere")) is None
+    assert node.settle(sender.shipping.base(), ["data"], packed(away / "data")) is None
     assert sender.ask(node, 0, "2\n").score == 2.5
     node.leave()
 

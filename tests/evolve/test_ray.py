@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from targets import evolve
 
 pytest.importorskip("ray")
 
@@ -19,6 +20,16 @@ def demonstration() -> Any:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def test_a_cluster_that_cannot_be_reached_is_one_line_that_says_what_to_do(tmp_path: Path) -> None:
+    repo = demonstration()._repository(tmp_path / "target", 3, 0.0)
+    done = evolve(repo, "run", RAY_ADDRESS="127.0.0.1:9")
+    assert done.returncode == 1
+    last = done.stderr.strip().splitlines()[-1]
+    assert (
+        "no Ray cluster can be reached at RAY_ADDRESS=127.0.0.1:9; start one with `ray start --head`" in last
+    )
 
 
 @pytest.mark.slow
