@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from archives.records import FULL, Split
-from evolve.config import TOP, Config
+from evolve.config import Config
 from evolve.randomness import rng
+from evolve.tables.judging import TOP
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from archives.repository import Repository
 from evolve.campaign import Campaign
 from evolve.layout import Layout, campaigns_folder
 from evolve.ownership import own
+from evolve.tables.base import NAME
 
 if TYPE_CHECKING:
     from evolve.config import Config
@@ -175,9 +176,7 @@ def renamed(config: Config, name: str) -> Config:
     Raises:
         ConfigError: No campaign can be called so.
     """
-    from evolve import config as configuration
-
-    if not re.fullmatch(configuration.NAME, name):
+    if not re.fullmatch(NAME, name):
         raise ConfigError(f"--campaign {name!r}: use letters, digits, '.', '_' and '-', at most 60")
     table = config.campaign.model_copy(update={"name": name})
     return config.model_copy(update={"campaign": table})

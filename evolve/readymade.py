@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from archives.errors import ConfigError
 from evaluators.environment import SUPPLIED
-from evolve.config import EvaluatorTable
 from evolve.globs import matcher
+from evolve.tables.judging import EvaluatorTable
 
 BESIDE = ".evolve-base"
 """Where the base lies in the checkout of a candidate that is timed beside it."""

@@ -7,7 +7,8 @@ from typing import Any, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from evolve.config import Config, Table
+from evolve.config import Config
+from evolve.tables.base import Table
 
 HEAD = """# evolve.toml
 
@@ -16,7 +17,7 @@ to be given. An unknown key or a wrong value is one line that names it, before a
 seconds or texts such as "90s", "10m", "2h"; sizes are bytes or texts such as "512MiB". Paths and globs are
 relative to the folder of the file.
 
-(Written by `python -m evolve.reference` from `evolve/config.py`.)
+(Written by `python -m evolve.reference` from `evolve/config.py` and `evolve/tables/`.)
 """
 
 

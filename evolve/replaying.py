@@ -9,8 +9,9 @@ from typing import Any
 from archives.errors import ConfigError
 from archives.reader import Reader
 from evolve.campaign import Campaign
-from evolve.config import BudgetTable, Config, ModelTable
+from evolve.config import BudgetTable, Config
 from evolve.lookup import list_campaigns, open_campaign, renamed
+from evolve.tables.proposing import ModelTable
 
 
 def replay(start: Path, recorded: str, name: str | None = None, home: Path | None = None) -> Campaign:

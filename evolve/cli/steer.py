@@ -65,7 +65,7 @@ def wait(place: Place, timeout: str | None, success: str | None, failure: str | 
 def _seconds(text: str) -> float:
     from pydantic import TypeAdapter, ValidationError
 
-    from evolve.config import Seconds
+    from evolve.tables.base import Seconds
 
     try:
         return TypeAdapter(Seconds).validate_python(text)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from archives.errors import ConfigError
 from evaluators.foreign import Foreign
-from evolve.config import Config, EvaluatorTable
+from evolve.config import Config
+from evolve.tables.judging import EvaluatorTable
 
 _FILES = {"openevolve": "evaluator.py", "shinka": "evaluate.py", "gepa": "evaluator.py"}
 _FUNCTIONS = {"openevolve": "evaluate", "shinka": "main", "gepa": "evaluate"}

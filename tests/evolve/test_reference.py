@@ -1,7 +1,8 @@
 from pathlib import Path
 
-from evolve.config import Config, Table
+from evolve.config import Config
 from evolve.reference import page
+from evolve.tables.base import Table
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -15,7 +15,8 @@ from targets import config, patches, repository
 import evolve as api
 from archives.records import Evaluation
 from evolve import answering
-from evolve.config import EvaluatorTable, parse
+from evolve.config import parse
+from evolve.tables.judging import EvaluatorTable
 
 EVALUATE = """import json, os, sys, time
 with open(os.environ["EVOLVE_REQUEST"]) as file:
