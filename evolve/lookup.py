@@ -209,9 +209,10 @@ def _rules(config: Config, table: str) -> Any:
 
 
 def _ways_out(changed: list[str]) -> str:
+    another = "or give the new campaign another campaign.name"
     if changed == ["evaluator"]:
-        return "or judge everything anew with it: `evolve resume --accept-evaluator`"
-    return "or give the new campaign another campaign.name"
+        return f"judge everything anew with it (`evolve resume --accept-evaluator`), {another}"
+    return another
 
 
 def reopen(

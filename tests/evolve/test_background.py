@@ -112,7 +112,7 @@ def finish(repo: Path, before: list[tuple[int, str, int]], beyond: int = 3) -> N
 
 
 def test_a_campaign_in_the_background_runs_to_its_end_and_wait_says_so(tmp_path: Path) -> None:
-    repo = target(tmp_path / "target", 12)
+    repo = target(tmp_path / "target", 16, more="[workers]\npropose = 1\nevaluate = 1\n")
     before = fingerprint(repo)
     ran = evolve(repo, "run", "--detach")
     assert (ran.returncode, ran.stderr) == (0, "")
@@ -123,7 +123,7 @@ def test_a_campaign_in_the_background_runs_to_its_end_and_wait_says_so(tmp_path:
     assert (waited.returncode, mark.read_text()) == (0, "finished\n")
     assert gone(repo)
     assert fingerprint(repo) == before
-    assert len(runs(api.open(repo))) == 12
+    assert len(runs(api.open(repo))) == 16
     added = evolve(repo, "budget", "add", "evaluations=3")
     assert "15 (3 more)" in added.stderr
     assert evolve(repo, "resume", "--detach").returncode == 0

@@ -50,6 +50,7 @@ rule = "strict"
 [workers]
 propose = 1
 evaluate = 1
+reflect = 0
 [operators]
 edit = 1
 [models]
