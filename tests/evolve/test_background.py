@@ -125,10 +125,10 @@ def test_a_campaign_in_the_background_runs_to_its_end_and_wait_says_so(tmp_path:
     assert fingerprint(repo) == before
     assert len(runs(api.open(repo))) == 16
     added = evolve(repo, "budget", "add", "evaluations=3")
-    assert "15 (3 more)" in added.stderr
+    assert "19 (3 more)" in added.stderr
     assert evolve(repo, "resume", "--detach").returncode == 0
     assert evolve(repo, "wait").returncode == 0
-    assert len(runs(api.open(repo))) == 15
+    assert len(runs(api.open(repo))) == 19
 
 
 def test_closing_the_terminal_does_nothing_to_a_campaign_in_the_background(slow: Path) -> None:
