@@ -121,6 +121,23 @@ class Stale:
 
 
 @dataclass(frozen=True, slots=True)
+class Replies:
+    """What became of the replies that models gave to proposals which have ended.
+
+    Attributes:
+        replies: How many replies there were.
+        proposals: Proposals they were given for.
+        usable: Of these, those whose reply changed the parent.
+        new: Of these, those that led to a new candidate.
+    """
+
+    replies: int
+    proposals: int
+    usable: int
+    new: int
+
+
+@dataclass(frozen=True, slots=True)
 class Cost:
     """What calls of one kind took together.
 
@@ -405,6 +422,18 @@ class Reader:
             " FROM calls GROUP BY model, operator, stage, state ORDER BY model, operator, stage, state"
         )
         return [Cost(*row) for row in rows]
+
+    def replies(self) -> Replies:
+        """What became of the replies that models gave to proposals which have ended."""
+        of_models = "stage = 'propose' AND state IN ('answered', 'repeated') AND error IS NULL"
+        ((replies, proposals, usable, new),) = self._rows(
+            "SELECT coalesce(sum(asked), 0), count(*),"
+            " coalesce(sum(outcome IN ('candidate', 'duplicate')), 0),"
+            " coalesce(sum(outcome = 'candidate'), 0) FROM proposals JOIN"
+            f" (SELECT proposal, count(*) AS asked FROM calls WHERE {of_models} GROUP BY proposal)"
+            " ON proposal = number WHERE proposals.state = 'done'"
+        )
+        return Replies(replies, proposals, usable, new)
 
     def lessons(self) -> Iterator[Lesson]:
         """All lessons, forgotten ones included, by id."""

@@ -200,7 +200,7 @@ def run(folder: Path, given: argparse.Namespace) -> bool:
     )
     print(f"excess, lower is better: baseline {base:.4f} %, champion {best:.4f} %")
     print(f"wall {wall:.0f} s, of which {seconds:.0f} s in {calls} calls; {received} tokens received")
-    print(f"processor: model {spent:.0f} s, Evolve and evaluations {sum(mine[:4]):.1f} s")
+    print(f"processor: model {spent:.0f} s, Evolve and evaluations {sum(mine[:4]) - spent:.1f} s")
     return ending.state == "finished" and best <= base and longest + given.max_tokens <= given.context
 
 

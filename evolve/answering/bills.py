@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from archives.reader import Cost, Reader
-from evolve.answers.bills import Bill, CostLine, Costs
+from evolve.answers.bills import Bill, CostLine, Costs, ReplyCounts
 
 _BILLED = ("answered", "failed")
 _UNSURE = ("lost", "started")
@@ -23,13 +24,14 @@ def costs(reader: Reader, home: Path) -> Costs:
     """
     with reader.snapshot():
         found = reader.costs()
+        replies = ReplyCounts(**asdict(reader.replies()))
         name = reader.setting("campaign", home.name)
     lines = [
         CostLine(model=model, operator=operator, stage=stage, **_sums(list(group)))
         for (model, operator, stage), group in groupby(found, lambda c: (c.model, c.operator, c.stage))
     ]
     lines.sort(key=lambda each: (-each.usd, -each.prompt_tokens - each.completion_tokens))
-    return Costs(campaign=name, costs=lines, total=Bill(**_sums(found)))
+    return Costs(campaign=name, costs=lines, total=Bill(**_sums(found)), replies=replies)
 
 
 def _sums(found: list[Cost]) -> dict[str, Any]:

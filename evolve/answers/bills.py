@@ -51,6 +51,19 @@ class CostLine(Bill):
     """Stage it asked in: propose, repair, …"""
 
 
+class ReplyCounts(Part):
+    """What became of the replies that models gave to proposals which have ended."""
+
+    replies: int
+    """Replies; a proposal whose first one cannot be used is asked once more."""
+    proposals: int
+    """Proposals they were given for."""
+    usable: int
+    """Of these proposals, those whose reply changed the parent."""
+    new: int
+    """Of these, those that led to a program which was not known."""
+
+
 class Costs(Answer):
     """`evolve costs`: what models took."""
 
@@ -60,3 +73,5 @@ class Costs(Answer):
     """By model, operator and stage, the dearest first."""
     total: Bill
     """All together."""
+    replies: ReplyCounts
+    """How many replies could be used."""

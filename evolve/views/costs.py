@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
-from evolve.answers.bills import Bill, Costs
+from evolve.answers.bills import Bill, Costs, ReplyCounts
 from evolve.views.terminal import columns
 from evolve.views.words import line
 
@@ -22,7 +22,7 @@ def costs(console: Console, answer: Costs) -> None:
     if len(answer.costs) > 1:
         table.add_row(Text("together", style="bold"), "", "", *_numbers(answer.total))
     console.print(table)
-    for text in _notes(answer.total):
+    for text in [*_usable(answer.replies), *_notes(answer.total)]:
         console.print(Text(text, style="dim"))
     return None
 
@@ -37,6 +37,15 @@ def _numbers(bill: Bill) -> tuple[str, ...]:
         f"{bill.usd:.4f}" if priced else "unknown",
         f"{bill.seconds:.1f}",
     )
+
+
+def _usable(found: ReplyCounts) -> list[str]:
+    if not found.proposals:
+        return []
+    return [
+        f"{found.replies} replies for {found.proposals} proposals: {found.usable} could be used, "
+        f"{found.new} led to a new program"
+    ]
 
 
 def _notes(total: Bill) -> list[str]:

@@ -199,6 +199,14 @@ def test_a_recorded_campaign_runs_again_without_any_model(tmp_path: Path) -> Non
     again = evolve(place.repo, "run", "--from-recording", "paid")
     assert again.returncode == 0, again.stderr
     first, second = api.open(place.repo, "paid"), api.open(place.repo, "paid-again")
+    with first.reader() as one, second.reader() as two:
+        ended = [each for each in one.proposals() if each.state == "done"]
+        useful = [each for each in ended if each.outcome in ("candidate", "duplicate")]
+        assert useful
+        found = one.replies()
+        assert (found.proposals, found.usable) == (len(ended), len(useful))
+        assert found.replies > found.proposals
+        assert two.replies() == found
     assert len(seen.bodies) == asked
     assert story(second) == story(first)
     assert {row.state for row in calls(second)} == {"repeated"}
