@@ -214,6 +214,13 @@ def _lay_lessons(db: Database) -> None:
     db.execute("ALTER TABLE proposals ADD COLUMN lessons TEXT CHECK (lessons IS NULL OR json_valid(lessons))")
 
 
+def _lay_second_tables(db: Database) -> None:
+    _let_stages_have_parts(db)
+    _keep_prompts(db)
+    _find_attempts_by_parent(db)
+    _lay_lessons(db)
+
+
 @dataclass(frozen=True, slots=True)
 class Migration:
     """The step to `version` from the one before it."""
@@ -225,10 +232,7 @@ class Migration:
 
 MIGRATIONS: tuple[Migration, ...] = (
     Migration(1, "the first tables", _lay_first_tables),
-    Migration(2, "stages judged in parts", _let_stages_have_parts),
-    Migration(3, "prompts are kept, calls say what became of them", _keep_prompts),
-    Migration(4, "attempts by their parent", _find_attempts_by_parent),
-    Migration(5, "lessons", _lay_lessons),
+    Migration(2, "parts of stages, prompts, attempts by parent, lessons", _lay_second_tables),
 )
 
 VERSION = MIGRATIONS[-1].version

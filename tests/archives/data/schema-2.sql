@@ -13,9 +13,9 @@ CREATE TABLE calls (
     error TEXT,
     prompt TEXT NOT NULL,
     reply TEXT NOT NULL
-) STRICT;
-INSERT INTO "calls" VALUES(1,1,'some/model','edit',100,20,0.001,3.5,NULL,'prompt','reply');
-INSERT INTO "calls" VALUES(2,1,'some/model','edit',0,0,NULL,0.0,'429','','');
+, state TEXT NOT NULL DEFAULT 'answered', attempt INTEGER NOT NULL DEFAULT 0, stage TEXT NOT NULL DEFAULT 'propose', template TEXT NOT NULL DEFAULT '', finish_reason TEXT NOT NULL DEFAULT '', cached_tokens INTEGER NOT NULL DEFAULT 0) STRICT;
+INSERT INTO "calls" VALUES(1,1,'some/model','edit',100,20,0.001,3.5,NULL,'prompt','reply','answered',0,'propose','','',0);
+INSERT INTO "calls" VALUES(2,1,'some/model','edit',0,0,NULL,0.0,'429','','','failed',0,'propose','','',0);
 CREATE TABLE candidates (
     id TEXT NOT NULL UNIQUE,
     "commit" TEXT NOT NULL,
@@ -82,6 +82,19 @@ CREATE TABLE events (
 ) STRICT;
 INSERT INTO "events" VALUES(1,1700000000.5,'started','The campaign begins','{"pid":1}');
 INSERT INTO "events" VALUES(2,1700000009.0,'promoted','A new champion','{}');
+CREATE TABLE lessons (
+    id INTEGER PRIMARY KEY,
+    claim TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    state TEXT NOT NULL,
+    model TEXT NOT NULL,
+    made INTEGER NOT NULL,
+    supports TEXT NOT NULL CHECK (json_valid(supports)),
+    contradicts TEXT NOT NULL CHECK (json_valid(contradicts)),
+    sources TEXT NOT NULL CHECK (json_valid(sources))
+) STRICT;
+INSERT INTO "lessons" VALUES(1,'Grids waste the border','packing.py','pinned','some/model',1,'[2]','[3]','[1]');
+CREATE TABLE prompts (id TEXT PRIMARY KEY, messages BLOB NOT NULL) STRICT;
 CREATE TABLE proposals (
     number INTEGER PRIMARY KEY,
     operator TEXT NOT NULL,
@@ -102,9 +115,9 @@ CREATE TABLE proposals (
     reward REAL,
     admitted INTEGER,
     stale TEXT
-) STRICT;
+, lessons TEXT CHECK (lessons IS NULL OR json_valid(lessons))) STRICT;
 INSERT INTO "proposals" VALUES(1,'crossover','fe18920df6f891383a8bf956a81901edab7b8eab','{"champion":0,"archive":3,"lessons":2,"evaluator":1}','qd','fe18920df6f891383a8bf956a81901edab7b8eab','["fe18920df6f891383a8bf956a81901edab7b8eab"]','done','candidate','9a1df97879a25ff71c9c74d7a7d085c9d485357c','because','Join two layouts','Both
-halves.','{"x":[0.1,2,null],"nested":{"deep":true}}','some/model',0.25,1.0,1,'updated');
+halves.','{"x":[0.1,2,null],"nested":{"deep":true}}','some/model',0.25,1.0,1,'updated',NULL);
 CREATE TABLE settings (
     name TEXT PRIMARY KEY,
     value TEXT NOT NULL CHECK (json_valid(value))
@@ -138,6 +151,11 @@ SELECT evaluations.id AS evaluation, candidate, stage, split, purpose,
        json_extract(entry.value, '$.feedback') AS feedback
 FROM evaluations, json_each(evaluations.cases) AS entry
 WHERE part IS NULL;
+CREATE INDEX idx_calls_proposal ON calls (proposal);
+CREATE INDEX idx_calls_started ON calls (id) WHERE state = 'started';
+CREATE INDEX idx_calls_costs ON calls (model, operator, stage, state, prompt_tokens, completion_tokens, cached_tokens, usd, seconds);
+CREATE INDEX "idx_proposals_parent_state"
+    ON "proposals" ("parent", "state");
+PRAGMA application_id = 1163284300;
+PRAGMA user_version = 2;
 COMMIT;
-PRAGMA application_id=1163284300;
-PRAGMA user_version=2;
