@@ -19,7 +19,9 @@ Share = Annotated[float, Field(gt=0)]
 class Table(BaseModel):
     """A table of the file: unknown keys are errors, values are not converted behind the user's back."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, allow_inf_nan=False, use_attribute_docstrings=True
+    )
 
 
 def all_different(names: list[str]) -> list[str]:

@@ -27,6 +27,7 @@ def wrong(text: str) -> str:
         (NEEDED + "[budget]\nevaluatons = 20\n", ["budget.evaluatons", "20", "evaluations"]),
         (NEEDED + "[budgte]\n", ["budgte", "budget"]),
         (NEEDED + 'timeout = "2 parsecs"\n', ["evaluator.timeout", "2 parsecs", "90s"]),
+        (NEEDED + "timeout = inf\n", ["evaluator.timeout", "finite", "inf"]),
         (NEEDED + 'direction = "minimise"\n', ["evaluator.direction", "minimise", "minimize"]),
         (NEEDED + 'memory = "lots"\n', ["evaluator.memory", "lots", "2GiB"]),
         (NEEDED + 'function = "evaluate.py:evaluate"\n', ["evaluator", "exactly one"]),
