@@ -6,7 +6,6 @@ import contextlib
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
@@ -29,7 +28,6 @@ from archives.records import (
     PROGRAM,
     Admission,
     Call,
-    CallState,
     Candidate,
     Champion,
     Decision,
@@ -47,6 +45,7 @@ from archives.records import (
     Verdict,
 )
 from archives.schema import VERSION, version_of
+from archives.tallies import Cost, Counts, Replies, Stale
 
 R = TypeVar("R", Proposal, Candidate, Evaluation, Decision, Champion, Call, Prompt, Lesson, Event)
 
@@ -62,112 +61,6 @@ _LOCK_TIMEOUT = 5.0
 _AT_A_TIME = 1000
 _HEX = frozenset("0123456789abcdef")
 _AFTER_HEX = "g"
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """How much a campaign holds.
-
-    Attributes:
-        proposals: Proposals of every state.
-        candidates: Candidates, the base included.
-        evaluations: Evaluations of every kind.
-        counted: Evaluations that count against the budget.
-        verdicts: Evaluations by verdict.
-        outcomes: Proposals by outcome, those without one left out.
-        states: Proposals by state.
-        last_proposal: Highest number of a proposal; 0 without one.
-        last_candidate: Highest number of a candidate; -1 without one, for the base is 0.
-        last_evaluation: Highest id of an evaluation; 0 without one.
-        last_decision: Highest id of a decision; 0 without one.
-        last_champion: Highest version of the champion; -1 without one, for the base is 0.
-        last_call: Highest id of a call; 0 without one.
-        last_lesson: Highest id of a lesson; 0 without one.
-        last_event: Highest id of an event; 0 without one.
-    """
-
-    proposals: int
-    candidates: int
-    evaluations: int
-    counted: int
-    verdicts: Mapping[str, int]
-    outcomes: Mapping[str, int]
-    states: Mapping[str, int]
-    last_proposal: int
-    last_candidate: int
-    last_evaluation: int
-    last_decision: int
-    last_champion: int
-    last_call: int
-    last_lesson: int
-    last_event: int
-
-
-@dataclass(frozen=True, slots=True)
-class Stale:
-    """How proposals fared that were treated alike because their basis had moved.
-
-    Attributes:
-        proposals: How many there were.
-        improved: Those of them that were better than the parent of their candidate.
-        promoted: Those of them whose candidate became champion.
-        gain: Sum of what those that improved won on the parent of their candidate; 0 without one.
-    """
-
-    proposals: int
-    improved: int
-    promoted: int
-    gain: float
-
-
-@dataclass(frozen=True, slots=True)
-class Replies:
-    """What became of the replies that models gave to proposals which have ended.
-
-    Attributes:
-        replies: How many replies there were.
-        proposals: Proposals they were given for.
-        usable: Of these, those whose reply changed the parent.
-        new: Of these, those that led to a new candidate.
-    """
-
-    replies: int
-    proposals: int
-    usable: int
-    new: int
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """What calls of one kind took together.
-
-    Attributes:
-        model: Model that was asked.
-        operator: Operator that asked.
-        stage: Stage it asked in.
-        state: What became of the calls.
-        calls: How many there were.
-        prompt_tokens: Tokens of their prompts.
-        completion_tokens: Tokens of their replies.
-        cached_tokens: Prompt tokens that providers had in their cache.
-        usd: US dollars of those whose price is known.
-        unpriced: How many have no known price.
-        seconds: Time they took, one after the other.
-        slowest: Time the slowest took.
-    """
-
-    model: str
-    operator: str
-    stage: str
-    state: CallState
-    calls: int
-    prompt_tokens: int
-    completion_tokens: int
-    cached_tokens: int
-    usd: float
-    unpriced: int
-    seconds: float
-    slowest: float
 
 
 class Reader:

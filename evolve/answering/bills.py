@@ -8,7 +8,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from archives.reader import Cost, Reader
+from archives.reader import Reader
+from archives.tallies import Cost
 from evolve.answers.bills import Bill, CostLine, Costs, ReplyCounts
 
 _BILLED = ("answered", "failed")

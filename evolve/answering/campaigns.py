@@ -7,8 +7,9 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from archives.reader import Counts, Reader
+from archives.reader import Reader
 from archives.records import Candidate, Evaluation
+from archives.tallies import Counts
 from evolve.answering.stages import fates_of_stages, saved
 from evolve.answers import (
     Campaign,

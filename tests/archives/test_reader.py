@@ -22,7 +22,7 @@ from journal_samples import candidate, evaluation, id_of, one_of_each, proposal
 
 from archives.errors import JournalError
 from archives.journal import Journal
-from archives.reader import Counts, Reader, Stale
+from archives.reader import Reader
 from archives.records import (
     Basis,
     Call,
@@ -36,6 +36,7 @@ from archives.records import (
     Record,
     Setting,
 )
+from archives.tallies import Counts, Stale
 
 ROOT = Path(__file__).parents[2]
 
