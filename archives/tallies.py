@@ -1,4 +1,4 @@
-"""Sums that the journal is asked for: how much there is, how stale work and replies fared, what calls took."""
+"""Sums that the journal is asked for: how much there is, how stale work fared, what calls cost."""
 
 from __future__ import annotations
 
