@@ -35,6 +35,7 @@ from evolve.probing import probe_models
 from evolve.promotion import looks_noisy
 from evolve.registry import agent_spec, asks, model_pool, usable
 from evolve.removal import remove_tree
+from evolve.stages.baseline import survey_result
 from evolve.territory import editable, visible
 
 RUNS = 5
@@ -87,6 +88,11 @@ async def _try(campaign: Campaign) -> _Tried:
             outcomes.append(await _at(places, base, full(config), seed))
             if outcomes[-1].verdict != "judged" or trio.current_time() - started > TIME_CAP:
                 break
+        if outcomes[-1].verdict == "judged":
+            try:
+                survey_result(config, base, outcomes[-1])
+            except EvaluatorError as error:
+                outcomes.append(replace(outcomes[-1], verdict="invalid", score=None, reason=str(error)))
         if config.holdout.present and outcomes[-1].verdict == "judged":
             holdout = await _at(places, base, full(config, "holdout"), 0, "holdout")
             if holdout.verdict != "judged":

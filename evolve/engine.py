@@ -345,7 +345,18 @@ def _ending(run: Run) -> Ending:
     reason = run.stopping or "interrupted"
     if run.failure is not None:
         return Ending("stopped", run.failure, failed=True)
+    if not run.interrupted and (unheard := _unheard(run)):
+        return Ending("stopped", unheard, failed=True)
     return Ending("stopped" if run.interrupted else "finished", reason)
+
+
+def _unheard(run: Run) -> str | None:
+    """Why a campaign that proposed nothing but by asking, and never got an answer, is no finished one."""
+    states = {cost.state for cost in run.reader.costs()}
+    if not states or states & {"answered", "repeated"} or run.next_ids["candidate"] > 1:
+        return None
+    errors = [call.error for call in run.reader.calls() if call.error]
+    return f"nobody who was asked gave an answer: {errors[-1]}" if errors else None
 
 
 async def _watch_interrupts(run: Run, heard: Interrupts) -> None:

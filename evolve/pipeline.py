@@ -27,7 +27,7 @@ from evolve.bench import Closed
 from evolve.models.errors import BudgetSpent, NotRecorded
 from evolve.run import Run, failed
 from evolve.stages.admit import admit
-from evolve.stages.challenge import challenge, challenges
+from evolve.stages.challenge import challenge, challenges, still_contended
 from evolve.stages.evaluate import evaluate
 from evolve.stages.propose import propose
 from evolve.stages.repair import due, noted, repair
@@ -166,6 +166,8 @@ class Pipeline:
     async def _challenge(self, proposal: Proposal) -> None:
         with self._or_left(proposal):
             await challenge(self.run, proposal)
+            while still_contended(self.run, proposal):
+                await challenge(self.run, proposal)
             self.admit.put(proposal)
 
     async def _admit(self, proposal: Proposal) -> None:

@@ -69,18 +69,24 @@ def _tell(campaign: Campaign, answer: Answer, wait: bool, as_json: bool) -> int:
     elif not answer.done:
         raise EvolveError(f"campaign {campaign.name}: {answer.text}")
     else:
-        click.echo(f"campaign {campaign.name}: {_words(number, ended) if ended else answer.text}")
+        click.echo(f"campaign {campaign.name}: {_words(campaign, number, ended) if ended else answer.text}")
     led = ended is None or ended.outcome in ("candidate", "duplicate")
     return int(not answer.done or (wait and not led))
 
 
-def _words(number: int | None, ended: Proposal) -> str:
+def _words(campaign: Campaign, number: int | None, ended: Proposal) -> str:
+    from evolve.answering import show
+
     if ended.state != "done":
         return f"proposal {number} is not judged yet, and no orchestrator lives; `evolve resume` judges it"
     if ended.candidate and ended.outcome == "candidate":
-        return (
-            f"proposal {number} became candidate {ended.candidate[:10]}; `evolve show {ended.candidate[:10]}`"
-        )
+        with campaign.reader() as reader:
+            found = reader.candidate(ended.candidate)
+            said = None if found is None else show(reader, found)
+        verdict = "not judged" if said is None or said.verdict is None else said.verdict
+        result = verdict if said is None or said.score is None else f"score {said.score:.7g}"
+        why = f": {said.reason}" if said is not None and said.reason else ""
+        return f"proposal {number} is candidate {ended.candidate[:10]}, {result}{why}"
     return f"proposal {number}: {ended.outcome}: {ended.reason}"
 
 

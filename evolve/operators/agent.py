@@ -7,15 +7,17 @@ whatever it says about it; a change of a protected file refuses the whole, as it
 from __future__ import annotations
 
 import json
+import math
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from archives.errors import EvaluatorError, StoreError
 from archives.records import Call, Prompt
 from evaluators.contract import ended_badly
+from evolve.models.errors import NoModelAnswers
 from evolve.models.ledger import Ledger
 from evolve.models.question import prompt_key
 from evolve.operators.base import Draft, Needs, Order, Refused, Source, Stateless
@@ -26,6 +28,8 @@ from evolve.workshop import AgentSpec, Work, Workshop
 
 TITLE = 72
 LONGEST_QUOTE = 4_000
+TRIES = 5
+"""Tasks after which an agent that has never brought one to an end is given up."""
 _SUMMARY = re.compile(r"^\W*SUMMARY:\s*(.+)$", re.MULTILINE)
 
 
@@ -52,6 +56,7 @@ class Agent(Stateless):
         self._globs = tuple(globs)
         self._composer = composer
         self._ledger = ledger
+        self._failed: float = 0
 
     def handles(self, paths: Sequence[str]) -> bool:
         """It can work on any file."""
@@ -66,6 +71,7 @@ class Agent(Stateless):
 
         Raises:
             Refused: The agent failed, ran out of time, or changed nothing that can be taken over.
+            NoModelAnswers: It has failed `TRIES` times and never done anything else.
         """
         prompt = self._composer.brief(self.name, order, source, self._globs)
         task, began = prompt.messages[0]["content"], time.monotonic()
@@ -77,7 +83,7 @@ class Agent(Stateless):
         except (StoreError, EvaluatorError) as error:
             seconds = time.monotonic() - began
             await self._ledger.end(replace(call, state="failed", error=str(error), seconds=seconds))
-            raise Refused(f"{self._agent.name}: {error}") from error
+            raise self._gave_nothing(str(error)) from error
         except BaseException:
             self._ledger.lose(call, "stopped at once")
             raise
@@ -95,7 +101,8 @@ class Agent(Stateless):
         )
         payload = {"log": self._workshop.log(order.number).name, "prompt": prompt.version}
         if reason is not None:
-            raise Refused(f"{self._agent.name}: {reason}", payload=payload)
+            raise self._gave_nothing(reason, payload)
+        self._failed = -math.inf
         return Draft(
             changes=work.changes,
             summary=_title(said) or one_line(f"{self._agent.name} {', '.join(work.changes)}", TITLE),
@@ -103,6 +110,14 @@ class Agent(Stateless):
             payload=payload,
             model=self._agent.name,
         )
+
+    def _gave_nothing(self, reason: str, payload: Mapping[str, Any] | None = None) -> Exception:
+        """What is raised for a task that came to nothing; an agent that never works is given up."""
+        self._failed += 1
+        said = f"{self._agent.name}: {reason}"
+        if self._failed >= TRIES:
+            return NoModelAnswers(f"{said} (so did all of the first {TRIES} tasks fail)")
+        return Refused(said, payload=payload)
 
     def _complaint(self, work: Work) -> str | None:
         ended = ended_badly(work.finished)

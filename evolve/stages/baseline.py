@@ -10,6 +10,7 @@ import trio
 
 from archives.errors import EvaluatorError
 from archives.records import Candidate, Evaluation
+from evaluators.contract import Outcome
 from evolve.bench import Closed
 from evolve.config import Config
 from evolve.promotion import looks_noisy
@@ -53,13 +54,13 @@ async def baseline(run: Run) -> None:
     if not done:
         raise EvaluatorError("the budget leaves no evaluation for the base; raise it")
     looked = [done[seed] for seed in sorted(done)]
-    _survey_result(run.config, run.base, looked[0])
+    survey_result(run.config, run.base, looked[0])
     if run.reader.setting("rule") is None:
         await _find_rule(run, looked, automatic)
     await _look_at_holdout(run)
 
 
-def _survey_result(config: Config, base: Candidate, evaluation: Evaluation) -> None:
+def survey_result(config: Config, base: Candidate, evaluation: Evaluation | Outcome) -> None:
     """Check that what evolve.toml relies on is in the result.
 
     Raises:

@@ -51,6 +51,17 @@ def challenges(run: Run, proposal: Proposal) -> bool:
     return room and not run.gating and contender(run) is not None
 
 
+def still_contended(run: Run, proposal: Proposal) -> bool:
+    """Whether another gate shall follow one that has just ended.
+
+    While a gate is held nobody else can open one, so a candidate that was judged meanwhile, the last ones of
+    a campaign above all, would never be heard.
+    """
+    if run.rule != "evalue" or run.interrupted or run.budget.left("evaluations") < 2:
+        return False
+    return challenges(run, proposal)
+
+
 def gated(reader: Reader) -> int:
     """Evaluations that gates have had; one that was broken off does not stand in its own way."""
     number = sum(decision.rule == "evalue" for decision in reader.decisions()) + 1

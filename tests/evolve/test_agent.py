@@ -11,10 +11,10 @@ import pytest
 from operator_store import Repo
 
 from evolve.budget import Budget
-from evolve.models.errors import BudgetSpent
+from evolve.models.errors import BudgetSpent, NoModelAnswers
 from evolve.models.ledger import Ledger
 from evolve.models.tokens import estimate
-from evolve.operators.agent import Agent, words
+from evolve.operators.agent import TRIES, Agent, words
 from evolve.operators.base import Draft, Refused
 from evolve.prompts.composing import Composer
 from evolve.prompts.templates import load
@@ -36,14 +36,17 @@ class Desk:
         self.script.parent.mkdir()
         self.source = type(self.repo.source)(self.repo.store, lambda path: path.endswith(".txt"))
 
-    async def ask(self, code: str, **options: object) -> Draft:
-        self.script.write_text(code)
+    def agent(self, **options: object) -> Agent:
         spec = AgentSpec(
             "helper", f"{sys.executable} {self.script} {{prompt}}", read=(self.script.parent,), **options
         )  # type: ignore[arg-type]
         hidden = lambda path: path.startswith("holdout/")  # noqa: E731
         shop = Workshop(self.repo.store, self.home / "agents", self.repo.root, "", self.home, hidden)
-        agent = Agent(shop, spec, ["*.txt"], Composer(load(), estimate), self.ledger)
+        return Agent(shop, spec, ["*.txt"], Composer(load(), estimate), self.ledger)
+
+    async def ask(self, code: str, agent: Agent | None = None, **options: object) -> Draft:
+        self.script.write_text(code)
+        agent = agent or self.agent(**options)
         return await agent.propose_async(self.repo.order(parent_score=1.0, goal="grow"), self.source)
 
     def log(self) -> str:
@@ -114,6 +117,21 @@ async def test_one_that_fails_is_refused_with_the_reason(desk, code, reason):
         await desk.ask(code, timeout=1.0, usd=0.5)
     assert str(refused.value) == reason
     assert desk.ledger.budget.spent["usd"] == 0.5
+
+
+@pytest.mark.trio
+async def test_one_that_never_works_is_given_up_and_one_that_has_worked_is_not(desk):
+    agent = desk.agent()
+    for _ in range(TRIES - 1):
+        with pytest.raises(Refused):
+            await desk.ask("raise SystemExit(1)", agent)
+    with pytest.raises(NoModelAnswers, match="exit 1"):
+        await desk.ask("raise SystemExit(1)", agent)
+    agent = desk.agent()
+    await desk.ask(GROW, agent)
+    for _ in range(TRIES):
+        with pytest.raises(Refused):
+            await desk.ask("raise SystemExit(1)", agent)
 
 
 @pytest.mark.trio

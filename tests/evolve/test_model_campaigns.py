@@ -99,6 +99,16 @@ def test_a_killed_run_asks_again_only_what_was_in_flight_and_knows_what_it_cost(
     assert spent["tokens"] == 440 + sum(row.prompt_tokens + row.completion_tokens for row in lost)
 
 
+def test_a_short_campaign_that_nobody_answered_is_no_finished_one(tmp_path: Path) -> None:
+    with server(lambda number: fails(401, "no such key")) as seen:
+        place = target(tmp_path, toml(seen, "proposals = 2"))
+        done = evolve(place.repo, "run")
+    assert done.returncode == 1
+    assert "nobody who was asked gave an answer" in done.stderr
+    assert "no such key" in done.stderr
+    assert place.ask("status")["state"] == "stopped"
+
+
 def test_a_campaign_ends_when_the_next_call_does_not_fit_and_goes_on_with_more_money(tmp_path: Path) -> None:
     with server(reply) as seen:
         place = target(tmp_path, toml(seen, "usd = 0.003"))
