@@ -47,7 +47,7 @@ from evolve.relearning import leave, relearn
 from evolve.run import Run, failed
 from evolve.stages.admit import admit
 from evolve.stages.baseline import baseline
-from evolve.stages.challenge import gated
+from evolve.stages.challenge import gated, hear_the_rest
 from evolve.stages.propose import one_offline
 from evolve.stages.reflect import Reflecting, reflections
 from evolve.stages.renew import keep_renewing, renew
@@ -303,6 +303,7 @@ async def _conduct(run: Run, heard: Interrupts, campaign: Campaign) -> None:
             await pace.pipeline.go(unfinished)
             if run.asked_again and not run.interrupted:
                 await renew(run, width)
+            await hear_the_rest(run)
         nursery.cancel_scope.cancel()
     with trio.CancelScope(shield=True):
         await trio.to_thread.run_sync(leave, run, layout.learned)

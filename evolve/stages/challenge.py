@@ -14,12 +14,13 @@ had no more than half of all evaluations.
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import replace
 
 from archives.crashpoints import reach
 from archives.errors import StoreError
 from archives.reader import Reader
-from archives.records import Champion, Decision, Evaluation, Event, Proposal, Purpose, Split
+from archives.records import Champion, Decision, Evaluation, Event, Proposal, Purpose, Setting, Split
 from evolve.bench import Closed
 from evolve.promotion import (
     Gate,
@@ -37,6 +38,10 @@ from evolve.promotion import (
 from evolve.run import Run
 
 SEEDS_PER_GATE = 1_000_000
+LAST_GATES = 3
+"""Gates that are held at most when the search is over; the first whatever gates have had by then."""
+HEARD = "heard"
+"""Setting: number of the last proposal when the gates at the end of a search were held."""
 GATE_SHARE = 0.5
 """Share of all evaluations that gates may have had when one opens; the rest is left to the search."""
 
@@ -47,8 +52,12 @@ def challenges(run: Run, proposal: Proposal) -> bool:
         return False
     if run.rule == "strict":
         return looks_better(run, proposal.candidate)
-    room = run.gated <= GATE_SHARE * run.budget.spent.get("evaluations", 0)
-    return room and not run.gating and contender(run) is not None
+    return _room(run) and not run.gating and contender(run) is not None
+
+
+def _room(run: Run) -> bool:
+    """Whether gates have had no more than their share of all evaluations."""
+    return run.gated <= GATE_SHARE * run.budget.spent.get("evaluations", 0)
 
 
 def still_contended(run: Run, proposal: Proposal) -> bool:
@@ -92,17 +101,47 @@ async def challenge(run: Run, proposal: Proposal) -> None:
             return
         challenger = proposal.candidate if run.rule == "strict" else contender(run)
         assert challenger is not None  # or there were no challenge
-        run.gating = True
-        try:
-            bout = Bout(run, proposal, challenger)
-            ruling = await bout.second_look()
-            if ruling is None:
-                ruling = await bout.compare() if run.rule == "strict" else await bout.gate()
-            if ruling.promoted and run.config.holdout.present:
-                ruling = await bout.holdout(ruling)
-            await _decide(run, challenger, ruling)
-        finally:
-            run.gating = False
+        await _held(run, proposal, challenger)
+
+
+async def hear_the_rest(run: Run) -> None:
+    """Hold the gates that are left when the search is over, and nothing has to be kept for it any more.
+
+    Once for each end of a search: a campaign that is run again without having proposed anything does not go
+    on with them.
+    """
+    last = run.next_ids["proposal"] - 1
+    if run.rule != "evalue" or run.interrupted or run.reader.setting(HEARD) == last:
+        return
+    with suppress(Closed):
+        for turn in range(LAST_GATES):
+            if turn and not _room(run):
+                break
+            challenger = contender(run)
+            if challenger is None or run.budget.left("evaluations") < 2:
+                break
+            made = run.reader.proposal(run.population.candidates[challenger].proposal)
+            proposal = made or Proposal(0, "base", challenger, run.basis())
+            try:
+                async with run.deciding:
+                    await _held(run, proposal, challenger)
+            finally:
+                run.let_go(proposal.number)
+        await run.record(Setting(HEARD, last))
+
+
+async def _held(run: Run, proposal: Proposal, challenger: str) -> None:
+    run.gating = True
+    try:
+        bout = Bout(run, proposal, challenger)
+        ruling = await bout.second_look()
+        if ruling is None:
+            ruling = await bout.compare() if run.rule == "strict" else await bout.gate()
+        if ruling.promoted and run.config.holdout.present:
+            ruling = await bout.holdout(ruling)
+        await _decide(run, challenger, ruling)
+    finally:
+        run.gating = False
 
 
 class Bout:
