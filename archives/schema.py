@@ -214,11 +214,17 @@ def _lay_lessons(db: Database) -> None:
     db.execute("ALTER TABLE proposals ADD COLUMN lessons TEXT CHECK (lessons IS NULL OR json_valid(lessons))")
 
 
+_REBASED = (
+    "CREATE INDEX idx_candidates_rebased ON candidates (id, rebased_from) WHERE rebased_from IS NOT NULL"
+)
+
+
 def _lay_second_tables(db: Database) -> None:
     _let_stages_have_parts(db)
     _keep_prompts(db)
     _find_attempts_by_parent(db)
     _lay_lessons(db)
+    db.execute(_REBASED)
 
 
 @dataclass(frozen=True, slots=True)

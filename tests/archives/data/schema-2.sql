@@ -156,6 +156,7 @@ CREATE INDEX idx_calls_started ON calls (id) WHERE state = 'started';
 CREATE INDEX idx_calls_costs ON calls (model, operator, stage, state, prompt_tokens, completion_tokens, cached_tokens, usd, seconds);
 CREATE INDEX "idx_proposals_parent_state"
     ON "proposals" ("parent", "state");
+CREATE INDEX idx_candidates_rebased ON candidates (id, rebased_from) WHERE rebased_from IS NOT NULL;
 PRAGMA application_id = 1163284300;
 PRAGMA user_version = 2;
 COMMIT;
