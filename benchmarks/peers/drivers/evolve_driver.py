@@ -69,8 +69,8 @@ def configuration():
                       "env": ["BENCH_EVAL_LOG", "BENCH_EVAL_SLEEP", "BENCH_TASK_DIR", "BENCH_TASK", "BENCH_FILES"]},
         "operators": {"edit": 1.0},
         "models": {"pool": [{"model": model, "api_base": spec["base_url"]}]},
-        "workers": {"reflect": 0, "propose": "auto" if o.get("propose") == "auto" or not W else W, "evaluate": evaluate,
-                    **({"reflect": int(o["reflect"])} if "reflect" in o else {})},
+        "workers": {"propose": "auto" if o.get("propose") == "auto" or not W else W, "evaluate": evaluate,
+                    "reflect": int(o.get("reflect", 0))},
         "promotion": {"rule": "strict"},
         "budget": {"proposals": spec["proposals"]},
     }
