@@ -12,16 +12,16 @@ from __future__ import annotations
 import ast
 import threading
 import warnings
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Generic, Protocol, TypeVar
+from typing import Protocol
 
 import pygit2
 
 from archives import syntax
 from archives.binning import Axis
+from archives.remembered import Remembered
 
 DEFAULT_AXES = (Axis("lines", bins=8), Axis("distance", bins=8))
 """Axes of a campaign that names none: how long the artifact is and how far it has gone from the base. Both
@@ -31,9 +31,6 @@ _MAX_PARSED = 1 << 20
 _MAX_TEXT = 1 << 23
 _REMEMBERED = 8192
 _warnings_lock = threading.Lock()
-
-Key = TypeVar("Key")
-Value = TypeVar("Value")
 
 
 class _File(Protocol):
@@ -90,9 +87,9 @@ class Measurer:
         self._store = store
         self._base = base
         self._include = include
-        self._trees: _Cache[str, _Sums] = _Cache()
-        self._sizes: _Cache[tuple[str, bool], tuple[int, int]] = _Cache()
-        self._distances: _Cache[tuple[str, str], int] = _Cache()
+        self._trees: Remembered[str, _Sums] = Remembered(_REMEMBERED)
+        self._sizes: Remembered[tuple[str, bool], tuple[int, int]] = Remembered(_REMEMBERED)
+        self._distances: Remembered[tuple[str, str], int] = Remembered(_REMEMBERED)
 
     def measure(self, parent: str, tree: str) -> dict[str, float | str]:
         """The measures of a tree, found quickly where those of its parent are known.
@@ -164,26 +161,6 @@ def builtin(
 @lru_cache(maxsize=4)
 def _measurer(store: TreeStore, base: str, include: Callable[[str], bool]) -> Measurer:
     return Measurer(store, base, include)
-
-
-class _Cache(Generic[Key, Value]):
-    """Results by key; the least recently used are forgotten first."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._values: OrderedDict[Key, Value] = OrderedDict()
-
-    def get(self, key: Key) -> Value | None:
-        with self._lock:
-            if key in self._values:
-                self._values.move_to_end(key)
-            return self._values.get(key)
-
-    def put(self, key: Key, value: Value) -> None:
-        with self._lock:
-            self._values[key] = value
-            if len(self._values) > _REMEMBERED:
-                self._values.popitem(last=False)
 
 
 def _is_text(data: bytes) -> bool:

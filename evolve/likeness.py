@@ -22,8 +22,8 @@ from collections.abc import Iterable
 from types import CodeType
 
 from archives import syntax
+from archives.remembered import Remembered
 from archives.store import Store
-from evolve.remembered import Remembered
 
 LARGEST = 2**19
 """Bytes of a file beyond which its text is compared."""

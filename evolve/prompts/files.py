@@ -12,11 +12,11 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from archives.remembered import Remembered
 from archives.store import FileEntry, Store
 from evolve.operators.base import Order, Source
 from evolve.prompts import fence_for, quoted
 from evolve.quoting import one_line
-from evolve.remembered import Remembered
 
 Estimate = Callable[[str], int]
 LONGEST_LIST = 50

@@ -12,9 +12,9 @@ import warnings
 from dataclasses import dataclass
 
 from archives import syntax
+from archives.remembered import Remembered
 from archives.store import FileEntry, Store
 from evolve.quoting import one_line
-from evolve.remembered import Remembered
 
 LONGEST = 60
 """Lines of one outline."""
