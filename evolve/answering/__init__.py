@@ -5,8 +5,9 @@ Pure functions: they write nothing, print nothing, and need no orchestrator.
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
+
+from evolve.lazily import found
 
 if TYPE_CHECKING:
     from evolve.answering.bills import costs
@@ -39,9 +40,4 @@ _HOMES = ("bills", "campaigns", "candidates", "families", "running", "learning",
 
 
 def __getattr__(name: str) -> Any:
-    if name in __all__:
-        for home in _HOMES:
-            module = importlib.import_module(f"{__name__}.{home}")
-            if hasattr(module, name):
-                return getattr(module, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return found(__name__, __all__, _HOMES, name)

@@ -8,8 +8,9 @@ A command imports only the answers it gives: the modules are looked through when
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
+
+from evolve.lazily import found
 
 if TYPE_CHECKING:
     from evolve.answers.actions import (
@@ -117,9 +118,4 @@ _HOMES = ("base", "campaigns", "candidates", "families", "lessons", "bills", "ac
 
 
 def __getattr__(name: str) -> Any:
-    if name in __all__:
-        for home in _HOMES:
-            module = importlib.import_module(f"{__name__}.{home}")
-            if hasattr(module, name):
-                return getattr(module, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return found(__name__, __all__, _HOMES, name)
