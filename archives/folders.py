@@ -11,6 +11,7 @@ import os
 import re
 import stat
 import uuid
+from functools import lru_cache
 from pathlib import Path
 
 from archives.errors import StoreError
@@ -104,6 +105,11 @@ def read_file(name: bytes, within: int) -> bytes:
         return file.read()
 
 
+@lru_cache(maxsize=64)
+def _as_in_mountinfo(path: Path) -> bytes:
+    return re.sub(rb"[ \t\n\\]", lambda match: b"\\%03o" % match[0][0], os.fsencode(os.path.realpath(path)))
+
+
 def refuse_mounts(path: Path) -> None:
     """Refuses a folder in which something is mounted, since to clean it would be to empty something foreign.
 
@@ -114,9 +120,7 @@ def refuse_mounts(path: Path) -> None:
         table = Path("/proc/self/mountinfo").read_bytes()
     except OSError:
         return
-    escaped = re.sub(
-        rb"[ \t\n\\]", lambda match: b"\\%03o" % match[0][0], os.fsencode(os.path.realpath(path))
-    )
+    escaped = _as_in_mountinfo(path)
     if escaped not in table:
         return
     for line in table.splitlines():

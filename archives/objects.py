@@ -2,7 +2,7 @@
 
 pygit2 does the input and output; one repository handle per thread, because libgit2 does not promise that
 handles may be shared. Folders are kept parsed, by hash, since neighbouring candidates share nearly all
-of them.
+of them; of files the last ones read or written are kept, since each is asked for by several stages.
 """
 
 from __future__ import annotations
@@ -18,10 +18,13 @@ from pygit2.enums import ConfigLevel, ObjectType, RepositoryOpenFlag
 
 from archives import trees
 from archives.errors import StoreError
+from archives.remembered import Remembered
 from archives.trees import Entry, Listing
 
 _MAXIMUM_CACHED_ENTRIES = 100_000
 _OBJECT_CACHE_BYTES = 16 * 2**20
+_CONTENT_BYTES = 8 * 2**20
+_KNOWN_COMMITS = 8192
 
 # libgit2 keeps up to 256 MB of objects by default, and reads the configuration of whoever runs it: a broken
 # or unreadable ~/.gitconfig would stop a campaign.
@@ -42,6 +45,8 @@ class Objects:
         self._listings: dict[bytes, Listing] = {}
         self._cached_entries = 0
         self._lock = threading.Lock()
+        self._contents: Remembered[bytes, bytes] = Remembered(_CONTENT_BYTES, len)
+        self._trees: Remembered[str, bytes] = Remembered(_KNOWN_COMMITS)
 
     @property
     def repository(self) -> pygit2.Repository:
@@ -52,22 +57,42 @@ class Objects:
             handle = self._handles.repository = pygit2.Repository(str(self.path), flags)
         return handle
 
-    def read(self, oid: bytes | str, kind: ObjectType) -> bytes:
+    def read(self, oid: bytes, kind: ObjectType) -> bytes:
         """The content of an object of the given kind."""
-        key = pygit2.Oid(raw=oid) if isinstance(oid, bytes) else oid
+        known = self._contents.get(oid) if kind == ObjectType.BLOB else None
+        if known is not None:
+            return known
+        key = pygit2.Oid(raw=oid)
         found, data = self.repository.odb.read(key)
         if found != kind:
             raise StoreError(f"{key} in {self.path} is a {found.name.lower()}, not a {kind.name.lower()}")
+        if kind == ObjectType.BLOB:
+            self._contents.put(oid, data)
         return data
+
+    def write(self, kind: ObjectType, data: bytes) -> bytes:
+        """Write an object; the result is its hash."""
+        oid: bytes = self.repository.write(kind, data).raw
+        if kind == ObjectType.BLOB:
+            self._contents.put(oid, data)
+        return oid
 
     def tree(self, name: str) -> bytes:
         """The hash of a tree, named by itself or by a commit that has it."""
         key = pygit2.Oid(hex=name)
+        if key.raw in self._listings:
+            return key.raw
+        known = self._trees.get(name)
+        if known is not None:
+            return known
         found, data = self.repository.odb.read(key)
         if found == ObjectType.COMMIT:
-            return bytes.fromhex(data[5:45].decode("ascii"))
+            tree = bytes.fromhex(data[5:45].decode("ascii"))
+            self._trees.put(name, tree)
+            return tree
         if found != ObjectType.TREE:
             raise StoreError(f"{name} in {self.path} is neither a commit nor a tree")
+        self._keep(key.raw, trees.parse(data))
         return key.raw
 
     def listing(self, oid: bytes) -> Listing:
@@ -76,13 +101,16 @@ class Objects:
         if known is not None:
             return known
         listing = trees.parse(self.read(oid, ObjectType.TREE))
+        self._keep(oid, listing)
+        return listing
+
+    def _keep(self, oid: bytes, listing: Listing) -> None:
         with self._lock:
             if self._cached_entries > _MAXIMUM_CACHED_ENTRIES:
                 self._listings.clear()
                 self._cached_entries = 0
             self._listings[oid] = listing
             self._cached_entries += len(listing) + 1
-        return listing
 
     def walk(self, oid: bytes, prefix: bytes = b"", depth: int = 0) -> Iterator[tuple[bytes, Entry]]:
         """All files, links and submodules below a folder."""
@@ -122,7 +150,7 @@ class Objects:
     def rewrite(self, tree: bytes, changes: Mapping[str, bytes | None]) -> bytes:
         """A tree with other files; only folders along the changed paths are written."""
         pending = [(trees.split(path), content) for path, content in changes.items()]
-        return self._rewrite(tree, pending, 0) or self.repository.write(ObjectType.TREE, b"").raw
+        return self._rewrite(tree, pending, 0) or self.write(ObjectType.TREE, b"")
 
     def _rewrite(self, oid: bytes | None, changes: Sequence[Change], depth: int) -> bytes | None:
         old = self.listing(oid) if oid else {}
@@ -140,10 +168,10 @@ class Objects:
         for parts, content in here:
             if content is not None:
                 mode = _writable_mode(listing, parts)
-                listing[parts[-1]] = (mode, self.repository.write(ObjectType.BLOB, content).raw)
+                listing[parts[-1]] = (mode, self.write(ObjectType.BLOB, content))
         if listing == old:
             return oid
-        return self.repository.write(ObjectType.TREE, trees.serialise(listing)).raw if listing else None
+        return self.write(ObjectType.TREE, trees.serialise(listing)) if listing else None
 
     def _descend(self, listing: Listing, name: bytes, changes: Sequence[Change], depth: int) -> None:
         entry = listing.get(name)

@@ -55,8 +55,13 @@ class Evaluation:
         self._ending: dict[str, Any] = {}
         self._next_look = 0.0
 
-    def start(self, baseline: frozenset[str]) -> None:
-        """Fork the child."""
+    def start(self, baseline: frozenset[str], before: integrity.Snapshot) -> None:
+        """Fork the child.
+
+        Args:
+            baseline: Modules that are imported in any case.
+            before: The functions that results are made of.
+        """
         self._write_request()
         self._family.restart()
         self._started = time.monotonic()
@@ -65,7 +70,7 @@ class Evaluation:
             self._early = integrity.before_start(self._start_folders())
         self._pid = os.fork()
         if self._pid == 0:
-            self._child(out[1], err[1], pipe[1], baseline)
+            self._child((out[1], err[1]), pipe[1], baseline, before)
         for descriptor in (out[1], err[1], pipe[1]):
             os.close(descriptor)
         self._asking.close()
@@ -198,7 +203,9 @@ class Evaluation:
         with open(descriptor, "w", encoding="utf-8") as file:
             json.dump(self._request, file)
 
-    def _child(self, out: int, err: int, pipe: int, baseline: frozenset[str]) -> None:
+    def _child(
+        self, streams: tuple[int, int], pipe: int, baseline: frozenset[str], before: integrity.Snapshot
+    ) -> None:
         code = 70
         try:
             _import_from_checkout(self._config["follow"].values(), self._config["supplied"])
@@ -209,10 +216,10 @@ class Evaluation:
             if self._walled:
                 kept.append(self._asking.fileno())
                 os.environ["EVOLVE_ISOLATED"] = str(self._asking.fileno())
-            launch.enter(self._config, (nothing, out, err), kept, self._walled)
+            launch.enter(self._config, (nothing, *streams), kept, self._walled)
             if is_function:
                 os.set_inheritable(pipe, False)
-                code = function.answer(pipe, self._word, self._config, self._request, baseline)
+                code = function.answer(pipe, self._word, self._config, self._request, baseline, before)
             else:
                 self._execute()
         except BaseException:  # nothing may come back into the server's loop

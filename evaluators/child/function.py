@@ -23,13 +23,18 @@ EXIT_COULD_NOT_JUDGE = 75
 
 
 def answer(
-    pipe: int, word: str, config: Mapping[str, Any], request: Mapping[str, Any], baseline: frozenset[str]
+    pipe: int,
+    word: str,
+    config: Mapping[str, Any],
+    request: Mapping[str, Any],
+    baseline: frozenset[str],
+    before: integrity.Snapshot,
 ) -> int:
     """Call the evaluator's function and write the answer to `pipe`; return the exit code."""
     own = os.getpid()
     code = 1
     watch = integrity.Watch(config["checkout"], os.environ.get("EVOLVE_RESULT"))
-    watch.begin()
+    watch.begin(before)
     channel = way.Channel(
         pipe, watch, lambda reply: _write_all(pipe, (word + _dumps(reply)).encode("utf-8", "surrogatepass"))
     )

@@ -17,7 +17,12 @@ from __future__ import annotations
 import os
 import sys
 import types
-from typing import Any, Dict, Iterator, Optional
+from operator import is_
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
+
+Callables = Tuple[types.ModuleType, List[str], List[Any], List[Any]]
+"""A module, the names of what can be called in it, what these stand for, and its code where it has some."""
+Snapshot = List[Callables]
 
 Finding = Dict[str, Optional[str]]
 """`what` was found, the `file` it comes from (None where that cannot be told), and "shadow" as its `kind`
@@ -30,6 +35,12 @@ _WATCHED = (
 _WRITING = os.O_WRONLY | os.O_RDWR
 _AT_START = ("sitecustomize", "usercustomize")
 _MOST = 20
+
+
+def snapshot() -> Snapshot:
+    """Return the functions that results are made of, as they are now."""
+    modules = [sys.modules.get(name) for name in _WATCHED]
+    return [_callables(module) for module in modules if module is not None]
 
 
 class Watch:
@@ -45,23 +56,26 @@ class Watch:
         self._checkout = os.path.realpath(checkout)
         self._result = result
         self._own = os.getpid()
-        self._before: list[tuple[types.ModuleType, str, Any, Any]] = []
+        self._before: Snapshot = []
+        self._loaded: Snapshot = []
+        self._places: dict[str, str] = {}
         self._found: list[Finding] = []
         self.executed: dict[str, None] = {}
         self.copies: dict[str, str] = {}
         self.wrote_result = False
 
-    def begin(self) -> None:
-        """Take the snapshot and set the hook."""
-        for name in _WATCHED:
-            module = sys.modules.get(name)
-            if module is not None:
-                self._before += _callables(module)
+    def begin(self, before: Snapshot | None = None) -> None:
+        """Set the hook.
+
+        Args:
+            before: What was taken before this process was forked, if anything was; None takes it now.
+        """
+        self._before = snapshot() if before is None else before
         sys.addaudithook(self._hear)
 
     def remember(self, module: types.ModuleType) -> None:
         """Take a module of the evaluator's into the snapshot as it is now."""
-        self._before += _callables(module)
+        self._loaded.append(_callables(module))
 
     def where(self, frame: types.FrameType | None) -> str | None:
         """Return the innermost file of the checkout in a stack."""
@@ -120,14 +134,43 @@ class Watch:
 
     def _inside(self, path: str) -> bool:
         return path in self.copies or (
-            os.path.isabs(path) and os.path.realpath(path).startswith(self._checkout + os.sep)
+            os.path.isabs(path) and self._place(path).startswith(self._checkout + os.sep)
         )
+
+    def _place(self, path: str) -> str:
+        """Return where an absolute path leads; each folder above it is looked at once."""
+        place = self._places.get(path)
+        if place is None:
+            folder, name = os.path.split(path)
+            if folder == path or name in ("", ".", "..") or os.path.islink(path):
+                place = os.path.realpath(path)
+            else:
+                place = os.path.join(self._place(folder), name)
+            self._places[path] = place
+        return place
+
+    def _same(self, one: str, other: str) -> bool:
+        return self._place(os.path.abspath(one)) == self._place(os.path.abspath(other))
+
+    def _elsewhere(self, name: str, path: str, entries: list[str]) -> bool:
+        for entry in entries:
+            for other in (f"{entry}/{name}.py", f"{entry}/{name}/__init__.py"):
+                if os.path.isfile(other) and not self._same(other, path):
+                    return True
+        return False
 
     def _original(self, path: str | None) -> str | None:
         return self.copies.get(path, path) if path else path
 
+    def _changed(self) -> Iterator[tuple[types.ModuleType, str, Any, Any]]:
+        """Return what to look at more closely: all of a module in which anything was replaced."""
+        for module, names, values, codes in [*self._before, *self._loaded]:
+            now = [vars(module).get(name) for name in names]
+            if not (_same_objects(now, values) and _same_objects(_codes(now), codes)):
+                yield from ((module, *entry) for entry in zip(names, values, codes))
+
     def _replaced(self) -> Iterator[Finding]:
-        for module, name, value, code in self._before:
+        for module, name, value, code in self._changed():
             now = vars(module).get(name)
             if now is value and getattr(now, "__code__", None) is code:
                 continue
@@ -160,9 +203,9 @@ class Watch:
             name = os.path.splitext(file)[0]
             if name == "__init__":
                 folder, name = os.path.split(folder)
-            if not any(_same(folder, entry) for entry in entries):
+            if not any(self._same(folder, entry) for entry in entries):
                 continue
-            if name in standard or name in _AT_START or _elsewhere(name, path, entries):
+            if name in standard or name in _AT_START or self._elsewhere(name, path, entries):
                 yield {"what": f"the module {name} was shadowed", "file": path, "kind": "shadow"}
 
 
@@ -178,10 +221,22 @@ def before_start(folders: list[str]) -> list[Finding]:
     return found
 
 
-def _callables(module: types.ModuleType) -> Iterator[tuple[types.ModuleType, str, Any, Any]]:
-    for name, value in list(vars(module).items()):
-        if callable(value) and not (name.startswith("__") and name != "__import__"):
-            yield module, name, value, getattr(value, "__code__", None)
+def _callables(module: types.ModuleType) -> Callables:
+    found = {
+        name: value
+        for name, value in list(vars(module).items())
+        if callable(value) and not (name.startswith("__") and name != "__import__")
+    }
+    return module, list(found), list(found.values()), _codes(found.values())
+
+
+def _codes(values: Iterable[Any]) -> list[Any]:
+    return [getattr(value, "__code__", None) for value in values]
+
+
+def _same_objects(some: Iterable[Any], others: Iterable[Any], every: Any = all, each: Any = map) -> bool:
+    """Return whether the objects are the same ones; with the builtins of the start, in no one's own words."""
+    return bool(every(each(is_, some, others)))
 
 
 def _origin(value: Any) -> tuple[bool, str | None]:
@@ -201,15 +256,3 @@ def _writes(mode: Any, flags: Any) -> bool:
     if isinstance(mode, str):
         return any(letter in mode for letter in "wax+")
     return isinstance(flags, int) and bool(flags & _WRITING)
-
-
-def _same(one: str, other: str) -> bool:
-    return os.path.realpath(one) == os.path.realpath(other)
-
-
-def _elsewhere(name: str, path: str, entries: list[str]) -> bool:
-    for entry in entries:
-        for other in (f"{entry}/{name}.py", f"{entry}/{name}/__init__.py"):
-            if os.path.isfile(other) and not _same(other, path):
-                return True
-    return False

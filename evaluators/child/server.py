@@ -19,7 +19,7 @@ import signal
 import sys
 from typing import Any
 
-from . import evaluation, folders, function, linux, placing, tree, walls, wire
+from . import evaluation, folders, function, integrity, linux, placing, tree, walls, wire
 
 _TRIAL_SECONDS = 40
 
@@ -87,6 +87,13 @@ class Server:
         self._baseline = frozenset(sys.modules)
         if config["modules"]:
             self._preload(config["modules"])
+        self._settle()
+
+    def _settle(self) -> None:
+        """Look once at what each evaluation begins with, and keep its collections off it."""
+        self._before = integrity.snapshot()
+        gc.collect()
+        gc.freeze()
 
     def _evaluate(self, request: dict[str, Any], timeout: float) -> None:
         folders.empty(self._config["scratch"], self._kept)
@@ -100,7 +107,7 @@ class Server:
             return
         run = evaluation.Evaluation(self._config, request, self._family, self._scratch, self._walled)
         try:
-            run.start(self._baseline)
+            run.start(self._baseline, self._before)
             run.watch(self._wakeup, self._control, self._is_cancelled, timeout)
             header, blobs = run.finish()
         finally:
@@ -112,6 +119,8 @@ class Server:
         if preloading:
             self._preload(preloading)
             self._send({"preloaded": self._warm})
+        elif "result" in blobs:
+            self._config["warm"] = False  # it needs none, and to list what it has imported takes its time
 
     def _preload(self, modules: list[str]) -> None:
         """Import the libraries if a trial shows that they leave this process with its one thread."""
@@ -132,8 +141,7 @@ class Server:
             return
         if threads == 1 or insists:
             function.preload(loaded)
-            gc.collect()
-            gc.freeze()
+            self._settle()
             self._warm = True
 
     def _is_cancelled(self) -> bool:

@@ -45,7 +45,11 @@ def load(spec: ModuleSpec, loader: Loader, channel: Channel) -> types.ModuleType
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     get_code = getattr(loader, "get_code", None)
-    channel.loading(module, get_code(spec.name) if get_code else None)
-    loader.exec_module(module)
+    code = get_code(spec.name) if get_code else None
+    channel.loading(module, code)
+    if code is None:
+        loader.exec_module(module)
+    else:
+        exec(code, vars(module))
     channel.watch.remember(module)
     return module

@@ -23,8 +23,7 @@ t_import = time.time() - t0
 cpu_import = common.ru()["cpu_self"]
 
 EVALUATOR = '''"""Scores the program of a candidate."""
-import os, sys
-sys.path.insert(0, os.environ["BENCH_TASK_DIR"])
+import os
 from score import evaluate_code
 
 
@@ -40,6 +39,7 @@ def evaluate(candidate_dir, request):
 '''
 FILES = spec.get("files") or {"initial_program.py": open(spec["initial_program"]).read()}
 os.environ["BENCH_FILES"] = " ".join(FILES)
+os.environ["PYTHONPATH"] = os.environ["BENCH_TASK_DIR"]
 
 
 def repository():
@@ -66,7 +66,7 @@ def configuration():
         "campaign": {"name": "bench", "seed": spec["seed"], "goal": "Maximise the sum of the six radii."},
         "artifact": {"include": list(FILES)},
         "evaluator": {"function": "evaluate.py:evaluate", "sandbox": o.get("sandbox", "none"),
-                      "env": ["BENCH_EVAL_LOG", "BENCH_EVAL_SLEEP", "BENCH_TASK_DIR", "BENCH_TASK", "BENCH_FILES"]},
+                      "env": ["PYTHONPATH", "BENCH_EVAL_LOG", "BENCH_EVAL_SLEEP", "BENCH_TASK_DIR", "BENCH_TASK", "BENCH_FILES"]},
         "operators": {"edit": 1.0},
         "models": {"pool": [{"model": model, "api_base": spec["base_url"]}]},
         "workers": {"propose": "auto" if o.get("propose") == "auto" or not W else W, "evaluate": evaluate,
