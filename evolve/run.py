@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,6 +13,7 @@ from archives.journal import Journal
 from archives.reader import Reader
 from archives.records import Basis, Candidate, Evaluation, Event, Proposal, Purpose, Record, Setting, Split
 from archives.store import Store
+from evaluators.brief import Brief
 from evaluators.waiting import outcome
 from evolve.arms import Arms
 from evolve.bench import Bench
@@ -80,6 +81,8 @@ class Run:
         likenesses: Which candidates are the same program written differently.
         broken: Candidates of models that could not be judged and that nobody has tried to fix, oldest first.
         memory: What has been learned.
+        storing: Work on the store of candidates.
+        searching: Work of each operator that needs no model.
         reflecting: Who writes lessons, where a model does.
     """
 
@@ -132,6 +135,8 @@ class Run:
     merits: dict[str, list[float]] = field(default_factory=dict)
     broken: list[str] = field(default_factory=list)
     memory: Memory = field(default_factory=Memory)
+    storing: Brief = field(default_factory=Brief)
+    searching: defaultdict[str, Brief] = field(default_factory=lambda: defaultdict(Brief))
     reflecting: Reflecting | None = None
     likenesses: Likenesses = field(init=False)
 

@@ -6,11 +6,10 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-import trio
-
 from archives.checkouts import Checkouts, Slot
 from archives.plans import Hidden
 from archives.store import Store
+from evaluators.brief import Brief
 from evaluators.contract import Outcome, Request
 from evaluators.runner import Runner
 from evaluators.sandbox import Sandbox
@@ -45,6 +44,7 @@ class LocalSeat:
         self._hidden = hidden
         self._number = number
         self._runner: Runner | None = None
+        self._moving = Brief()
 
     @property
     def sandbox(self) -> Sandbox | None:
@@ -60,7 +60,7 @@ class LocalSeat:
     ) -> Outcome:
         """See `Seat`."""
         slot, hidden = self._slot, None if request.split == "holdout" else self._hidden
-        await trio.to_thread.run_sync(slot.move_to, tree, hidden)
+        await self._moving.run(slot.move_to, tree, hidden)
         if self._runner is None:
             self._scratch.mkdir(parents=True, exist_ok=True)
             runner = Runner(self._spec, slot.path, self._scratch, self._folder, self._number)

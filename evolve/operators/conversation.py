@@ -12,9 +12,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-import trio
-
 from archives.records import Outcome
+from evaluators.brief import Brief
 from evolve.models.errors import CallFailed, ContextOverflow
 from evolve.operators.base import Draft, Needs, Order, Refused, Source, Stateless
 from evolve.operators.replies import Parsed, ReplyError, Whole, apply, parse
@@ -78,6 +77,7 @@ class Asking(Stateless):
     def __init__(self, models: Models, composer: Composer) -> None:
         self._models = models
         self._composer = composer
+        self._writing, self._reading = Brief(), Brief()
 
     def handles(self, paths: Sequence[str]) -> bool:
         """It can work on any file."""
@@ -107,7 +107,7 @@ class Asking(Stateless):
         for attempt in (0, 1):
             prompt, reply = await self._ask(order, source, attempt, back, more)
             try:
-                return await trio.to_thread.run_sync(_draft, reply, prompt, order, source)
+                return await self._reading.run(_draft, reply, prompt, order, source)
             except ReplyError as error:
                 refusal = error
                 back = self._sent_back(reply, error)
@@ -127,7 +127,7 @@ class Asking(Stateless):
         for trim in range(TRIMS + 1):
             room = max(256, min(self._models.prompt_room() or USUAL_ROOM, most))
             room = max(room - size, room // 3)
-            prompt = await trio.to_thread.run_sync(self._prompt, order, source, room, more)
+            prompt = await self._writing.run(self._prompt, order, source, room, more)
             try:
                 reply = await self._models.complete(
                     [*prompt.messages, *back],

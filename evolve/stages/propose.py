@@ -56,7 +56,7 @@ async def _candidate(
     onto = None if ready else run.successor(proposal)
     if onto is not None:
         return await refreshed(run, proposal, draft, onto)
-    return await trio.to_thread.run_sync(_commit, run, proposal, draft)
+    return await run.storing.run(_commit, run, proposal, draft)
 
 
 def _commit(run: Run, proposal: Proposal, draft: Draft) -> tuple[Proposal, Candidate | None]:
@@ -70,7 +70,8 @@ async def _draft(run: Run, operator: Operator, proposal: Proposal) -> Draft:
         try:
             if operator.is_async:
                 return await operator.propose_async(order, run.source)  # type: ignore[attr-defined, no-any-return]
-            return await trio.to_thread.run_sync(operator.propose, order, run.source, limiter=one_offline)
+            async with one_offline:
+                return await run.searching[operator.name].run(operator.propose, order, run.source)
         except Waiting as reason:
             if run.in_flight <= 1:
                 raise Refused(f"{reason}, and nothing is in flight that could bring it") from None

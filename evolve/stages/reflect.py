@@ -119,7 +119,7 @@ class Reflecting:
             candidate = self._run.population.candidates[proposal.candidate]
             parent = candidate.parents[0] if candidate.parents else proposal.parent
             standing = self._run.population.standing(parent)
-            sketch = await trio.to_thread.run_sync(self._run.store.sketch, parent, candidate.id)
+            sketch = await self._run.storing.run(self._run.store.sketch, parent, candidate.id)
             trials.append(Trial(proposal, found[0], standing.score if standing else None, sketch))
         return trials
 

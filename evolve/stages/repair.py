@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import trio
-
 from archives.crashpoints import reach
 from archives.errors import ModelError
 from archives.records import Candidate, Proposal, Treatment
@@ -33,7 +31,7 @@ async def refreshed(
         behind = run.population.champion.version - proposal.basis.champion
         reason = f"its parent was overtaken by {onto[:10]} and it is {behind} champions behind"
         return replace(proposal, outcome="dropped", stale="dropped", reason=reason), None
-    proposal, tree = await trio.to_thread.run_sync(written, run, proposal, draft)
+    proposal, tree = await run.storing.run(written, run, proposal, draft)
     if tree is None:
         return proposal, None
     if treatment == "accept":
@@ -136,7 +134,7 @@ async def _recorded(run: Run, proposal: Proposal, carried: _Carried) -> Proposal
 
 async def _carried(run: Run, proposal: Proposal, change: Overtaken, onto: str, origin: str) -> _Carried:
     """Merge a change onto a newer parent; ask a model where both sides changed the same place."""
-    joined = await trio.to_thread.run_sync(join, run.store, change.origin, onto, change.tree)
+    joined = await run.storing.run(join, run.store, change.origin, onto, change.tree)
     if joined.tree is not None:
         return _Carried("updated", joined.tree, Rebase(onto, origin, change.tree, "update"))
     change = replace(change, conflicts=joined.conflicts)
@@ -159,7 +157,7 @@ async def _mended(run: Run, proposal: Proposal, change: Overtaken, onto: str, or
         run.repairer = None
         await run.tell("models", f"repair is given up: {error}")
         return None
-    words, tree = await trio.to_thread.run_sync(written, run, replace(proposal, parent=onto), draft)
+    words, tree = await run.storing.run(written, run, replace(proposal, parent=onto), draft)
     if tree is None:
         return None
     return _Carried("repaired", tree, Rebase(onto, origin, change.tree, "repair"), words)
@@ -178,7 +176,7 @@ async def _moved(run: Run, proposal: Proposal, carried: _Carried) -> tuple[Propo
 async def _founded(
     run: Run, proposal: Proposal, tree: str, rebase: Rebase | None = None
 ) -> tuple[Proposal, Candidate | None]:
-    return await trio.to_thread.run_sync(founded, run, proposal, tree, rebase)
+    return await run.storing.run(founded, run, proposal, tree, rebase)
 
 
 def _lost(run: Run, proposal: Proposal) -> bool:
