@@ -14,7 +14,9 @@ tables: a new word must not need a rebuilt table.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -280,8 +282,22 @@ def migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[Mig
             _take(step, connection, path, newest)
 
 
+@contextmanager
+def _without_pandas() -> Iterator[None]:
+    """Let sqlite-utils think that there is no pandas, which takes long to import and is not needed."""
+    if "pandas" in sys.modules:
+        yield
+        return
+    sys.modules["pandas"] = None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        del sys.modules["pandas"]
+
+
 def _take(step: Migration, connection: sqlite3.Connection, path: Path, newest: int) -> None:
-    from sqlite_utils import Database
+    with _without_pandas():
+        from sqlite_utils import Database
 
     db = Database(connection, recursive_triggers=False, execute_plugins=False)
     try:

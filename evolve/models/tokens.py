@@ -34,14 +34,13 @@ MARGIN = 1.05
 
 def estimate(text: str) -> int:
     """About how many tokens a text has, rather too many than too few; 0 for an empty one."""
-    data = text.encode("utf-8", "replace")
-    rest = len(data)
+    data = rest = text.encode("utf-8", "replace")
     tokens = 0.0
     for kind, size in _BYTES_PER_TOKEN:
-        found = len(data) - len(data.translate(None, kind))
-        tokens += found / size
-        rest -= found
-    return min(len(data), round(tokens + rest / _BYTES_PER_MARK + 0.5)) if data else 0
+        others = rest.translate(None, kind)
+        tokens += (len(rest) - len(others)) / size
+        rest = others
+    return min(len(data), round(tokens + len(rest) / _BYTES_PER_MARK + 0.5)) if data else 0
 
 
 def of_messages(messages: Sequence[Mapping[str, str]]) -> int:
