@@ -214,6 +214,7 @@ def main():
     ap.add_argument("--driver", default="")
     ap.add_argument("--python", default=sys.executable)
     ap.add_argument("--keep", action="store_true")
+    ap.add_argument("--work", default=f"{HOME}/work", help="folder of the work folders")
     ap.add_argument("--quiet-wait", type=float, default=0, help="wait up to this long for CPU pressure avg10 < 15 before starting")
     a = ap.parse_args()
     if not a.driver and a.peer not in PEERS:
@@ -221,7 +222,7 @@ def main():
     a.out = os.path.abspath(a.out)
     a.driver = os.path.abspath(a.driver) if a.driver else ""
     name = os.path.basename(a.out)[:-5] if a.out.endswith(".json") else os.path.basename(a.out)
-    work = f"{HOME}/work/{name}"
+    work = f"{a.work}/{name}"
     shutil.rmtree(work, ignore_errors=True)
     os.makedirs(work)
     shutil.copy(f"{B}/task/initial_program.py", work)
