@@ -26,8 +26,8 @@ _OBJECT_CACHE_BYTES = 4 * 2**20
 _CONTENT_BYTES = 4 * 2**20
 _KNOWN_COMMITS = 8192
 
-# libgit2 keeps up to 256 MB of objects by default, which are kept here as well, and reads the configuration of whoever runs it: a broken
-# or unreadable ~/.gitconfig would stop a campaign.
+# libgit2 keeps up to 256 MB of objects by default, which are kept here as well, and reads the configuration
+# of whoever runs it: a broken or unreadable ~/.gitconfig would stop a campaign.
 pygit2.settings.cache_max_size(_OBJECT_CACHE_BYTES)
 for _level in (ConfigLevel.SYSTEM, ConfigLevel.XDG, ConfigLevel.GLOBAL):
     pygit2.settings.search_path[_level] = os.devnull
