@@ -104,7 +104,7 @@ async def _find_rule(run: Run, looks: list[Evaluation], automatic: bool) -> None
     noise = statistics.stdev(scores) if len(scores) > 1 else 0.0
     await run.settle_rule(rule, noise)
     spread = f"spread {noise:.3g} over {len(scores)} runs" if len(scores) > 1 else "judged once"
-    await run.tell("baseline", f"{scores[0]:.6g} ({spread}); rule {rule}")
+    await run.tell("baseline", f"{statistics.fmean(scores):.6g} ({spread}); rule {rule}")
 
 
 def _complaint(evaluation: Evaluation, whom: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import statistics
 import sys
 import time
 from typing import Any
@@ -33,6 +34,7 @@ class Progress:
         self._evaluations, self._proposals = status.evaluations, status.proposals
         self._failed = 0
         self._best = status.best_score
+        self._looks: list[float] = []
         self._line = False
 
     def __call__(self, kind: str, what: Any) -> None:
@@ -40,8 +42,9 @@ class Progress:
         if isinstance(what, Evaluation):
             self._evaluations += what.counted
             self._failed += what.verdict != "judged"
-            if self._best is None and what.proposal == 0:
-                self._best = what.score
+            if what.whole and what.purpose == "baseline" and what.score is not None:
+                self._looks.append(what.score)
+                self._best = statistics.fmean(self._looks)
         elif isinstance(what, Proposal):
             self._proposals += 1
         elif isinstance(what, Decision):
