@@ -16,8 +16,8 @@ in anything, and then writes what the tree has and the folder lacks, byte by byt
 candidate can set back the time of modification but not that of the inode's change, with one gap: a
 change within the same tick of the clock as our own writing. So each move ends by having the file system
 stamp the slot itself; only files with an older stamp are taken by their `lstat`, the others are read
-again next time. A file that differs is replaced, never written into, so no hard link or open descriptor
-sees the new one.
+again next time. A file that differs is written anew only if it has no other name and is open nowhere, else
+replaced, so no hard link or open descriptor sees the new one.
 
 A new `Slot` trusts nothing in a folder that exists and starts anew, which is also what a failed move
 leads to.
@@ -29,7 +29,7 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -161,6 +161,8 @@ class Slot:
             if wanted and known and known[0] == wanted and self._is_intact(folder, item, name, known):
                 files[name] = known
                 continue
+            if wanted and wanted[0] != trees.LINK_MODE and item.is_file(follow_symlinks=False):
+                continue  # to be written anew
             is_folder = item.is_dir(follow_symlinks=False)
             if is_folder and name in plan.folders and name in written.folders:
                 below[name] = written.folders[name]
@@ -222,7 +224,12 @@ class Slot:
         mode, oid = entry
         data = self._store.blob(oid.hex())
         if mode != trees.LINK_MODE:
-            return folders.write_file(name, folder, data, bool(trees.file_mode(mode) & 0o100))
+            executable = bool(trees.file_mode(mode) & 0o100)
+            if renewed := folders.renew_file(name, folder, data, executable):
+                return renewed
+            with suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=folder)
+            return folders.write_file(name, folder, data, executable)
         try:
             os.symlink(data, name, dir_fd=folder)
         except ValueError as error:

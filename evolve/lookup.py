@@ -160,7 +160,7 @@ def prepare(start: Path, name: str | None = None, home: Path | None = None) -> C
     if name is not None:
         config = renamed(config, name)
     wanted = config.campaign.name or default_name(repository, prefix)
-    if (campaign := _named(wanted, start, home)) is not None:
+    if (campaign := _named(wanted, start, home)) is not None and not _given_up(campaign):
         return _continue(campaign, config)
     try:
         return create_campaign(start, config, home, prefix)
@@ -184,6 +184,20 @@ def renamed(config: Config, name: str) -> Config:
 
 def _named(name: str, start: Path, home: Path | None) -> Campaign | None:
     return next((one for one in list_campaigns(start, home) if one.name == name), None)
+
+
+def _given_up(campaign: Campaign) -> bool:
+    """Remove a campaign whose base could not be judged: it begins anew, with what was corrected since."""
+    with campaign.reader() as reader:
+        counts = reader.counts()
+    tried = counts.evaluations > 0 and "judged" not in counts.verdicts and not counts.proposals
+    if not tried or campaign.owner() is not None:
+        return False
+    from evolve.removal import remove_tree
+
+    with own(campaign.layout.lock):
+        remove_tree(campaign.home)
+    return True
 
 
 def _continue(campaign: Campaign, config: Config, accept: bool = False) -> Campaign:

@@ -10,7 +10,7 @@ import time
 import traceback
 from typing import Any, Callable, Iterable, Mapping
 
-from . import function, integrity, launch, tree, voucher, warden
+from . import folders, function, integrity, launch, tree, voucher, warden
 from .result import RESULT_BYTES, read_result
 from .streams import Stream, Whole
 
@@ -198,10 +198,7 @@ class Evaluation:
         return True
 
     def _write_request(self) -> None:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        descriptor = os.open(REQUEST, flags, 0o644, dir_fd=self._scratch)
-        with open(descriptor, "w", encoding="utf-8") as file:
-            json.dump(self._request, file)
+        folders.put(self._scratch, REQUEST, json.dumps(self._request).encode())
 
     def _child(
         self, streams: tuple[int, int], pipe: int, baseline: frozenset[str], before: integrity.Snapshot

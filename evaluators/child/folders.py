@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import signal
 import stat
 from typing import Iterable
 
+_SAME = os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 
 
@@ -24,6 +28,45 @@ def empty(folder: str, keep: Iterable[str] = ()) -> None:
                 _delete(descriptor, name)
     finally:
         os.close(descriptor)
+
+
+def put(folder: int, name: str, data: bytes) -> None:
+    """Write a file, into the one that is there if nobody else has that open or by another name.
+
+    Why, and why a lease, is told in `archives.folders.renew_file`, which serves checkouts.
+    """
+    descriptor = _own_file(folder, name)
+    if descriptor < 0:
+        try:
+            _delete(folder, name)
+        except FileNotFoundError:
+            pass
+        descriptor = os.open(name, _NEW, 0o644, dir_fd=folder)
+    with open(descriptor, "wb") as file:
+        os.fchmod(descriptor, 0o644)
+        file.write(data)
+
+
+def _own_file(folder: int, name: str) -> int:
+    """Return a descriptor of the file, emptied; -1 where a new one is needed."""
+    try:
+        descriptor = os.open(name, _SAME, dir_fd=folder)
+    except OSError:
+        return -1
+    try:
+        info = os.fstat(descriptor)
+        plain = hasattr(fcntl, "F_SETLEASE") and stat.S_ISREG(info.st_mode) and info.st_nlink == 1
+        if plain and not os.listxattr(descriptor):
+            fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
+            fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+            fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+            os.ftruncate(descriptor, 0)
+            os.utime(descriptor)
+            return descriptor
+    except OSError:
+        pass
+    os.close(descriptor)
+    return -1
 
 
 def _delete(top: int, name: str) -> None:

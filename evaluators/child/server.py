@@ -96,7 +96,8 @@ class Server:
         gc.freeze()
 
     def _evaluate(self, request: dict[str, Any], timeout: float) -> None:
-        folders.empty(self._config["scratch"], self._kept)
+        scratch = self._config["scratch"]
+        folders.empty(scratch, [*self._kept, f"{scratch}/{evaluation.REQUEST}"])
         for folder in self._shared:
             folders.empty(folder, self._kept)
         try:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import errno
+import mmap
 import os
 import shutil
 import socket
@@ -266,6 +267,47 @@ def test_a_file_kept_open_does_not_reach_into_the_next_evaluation(made: tuple[St
         held.write(b"8")
         held.flush()
         assert snapshot(slot.path) == contents(store, base)
+
+
+def test_a_file_that_nobody_else_has_is_written_into(made: tuple[Store, str, Slot]) -> None:
+    store, base, slot = made
+    number = (slot.path / "value.txt").stat().st_ino
+    slot.move_to(store.write_tree(base, {"value.txt": b"9\n"}))
+    assert (slot.path / "value.txt").stat().st_ino == number
+
+
+def held_by_a_reader(path: Path) -> object:
+    return path.open("rb")
+
+
+def held_by_a_map(path: Path) -> object:
+    with path.open("r+b") as file:
+        return mmap.mmap(file.fileno(), 0)
+
+
+def held_by_a_link(path: Path) -> object:
+    return (path.parent.parent / "elsewhere").hardlink_to(path)
+
+
+def marked(path: Path) -> object:
+    return os.setxattr(path, "user.note", b"1")
+
+
+@pytest.mark.parametrize("hold", [held_by_a_reader, held_by_a_map, held_by_a_link, marked])
+def test_a_file_that_somebody_else_has_is_replaced(
+    made: tuple[Store, str, Slot], hold: Callable[[Path], object]
+) -> None:
+    store, base, slot = made
+    number = (slot.path / "value.txt").stat().st_ino
+    try:
+        held = hold(slot.path / "value.txt")
+    except OSError as error:
+        pytest.skip(f"not on this file system: {error}")
+    slot.move_to(store.write_tree(base, {"value.txt": b"9\n"}))
+    assert (slot.path / "value.txt").read_bytes() == b"9\n"
+    assert (slot.path / "value.txt").stat().st_ino != number or hold is marked
+    assert not os.listxattr(slot.path / "value.txt")
+    del held
 
 
 ACTIONS = ["write", "delete", "mkdir", "link", "chmod", "rename", "move"]

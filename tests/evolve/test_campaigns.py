@@ -335,3 +335,17 @@ def test_several_workers_never_judge_a_tree_twice(tmp_path: Path) -> None:
     assert len(judged) == len(set(judged)) == 40
     assert campaign.best().score > campaign.show("base").score
     assert campaign.home.is_dir()
+
+
+def test_a_base_that_could_not_be_judged_is_taken_anew_once_it_is_corrected(tmp_path: Path) -> None:
+    repo = repository(
+        tmp_path / "repo",
+        {"value.txt": "five\n", "evaluate.py": READ_VALUE, "evolve.toml": TOML.format(evaluations=1)},
+    )
+    first = evolve(repo, "run")
+    assert first.returncode == 1
+    (repo / "value.txt").write_text("5\n", encoding="utf-8")
+    git(repo, "commit", "-qam", "a number")
+    second = evolve(repo, "run")
+    assert second.returncode == 0, second.stderr
+    assert json.loads(evolve(repo, "status", "--json").stdout)["best_score"] == 5
