@@ -27,6 +27,8 @@ _START_SECONDS = 60.0
 _GRACE_SECONDS = 10.0
 _STOP_SECONDS = 3.0
 _PRELOAD_SECONDS = 120.0
+GROWTH = 256 * 1024**2
+"""Bytes of memory by which a server may grow before another one takes its place."""
 
 
 class NoWalls(Exception):
@@ -38,7 +40,13 @@ class ServerDied(Exception):
 
 
 class ServerProcess:
-    """One running child server."""
+    """One running child server.
+
+    Attributes:
+        evaluations: How many it was asked for.
+        missing: Walls that it could not put up.
+        outgrown: Whether it takes so much more memory than at first that another should take its place.
+    """
 
     def __init__(self, process: subprocess.Popen[bytes], stream: trio.SocketStream, log: IO[bytes]) -> None:
         self._process = process
@@ -48,6 +56,8 @@ class ServerProcess:
         self._preloading = False
         self.evaluations = 0
         self.missing: tuple[str, ...] = ()
+        self.outgrown = False
+        self._settled = 0
 
     @property
     def alive(self) -> bool:
@@ -103,12 +113,19 @@ class ServerProcess:
                 sent = True
                 answer = await self._receive()
                 self._preloading = answer[0].get("preloading", False)
+                self._measure(answer[0].get("peak", 0))
                 return answer
         except trio.Cancelled:
             await self._cancel(sent)
             raise
         await self.stop()
         return None
+
+    def _measure(self, peak: int) -> None:
+        """Compare its memory with what it had when nothing was left to import."""
+        if self._preloading or not self._settled:
+            self._settled = 0 if self._preloading else peak
+        self.outgrown = bool(self._settled) and peak > self._settled + GROWTH
 
     async def stop(self) -> None:
         """End the server and everything below it; safe to call twice and when cancelled."""

@@ -234,7 +234,8 @@ class Runner:
 
     async def _ready(self) -> ServerProcess:
         places = tuple((info.st_dev, info.st_ino) for info in (self._checkout.stat(), self._scratch.stat()))
-        outworn = self._server is not None and self._server.evaluations >= RECYCLE_AFTER
+        known = self._server
+        outworn = known is not None and (known.evaluations >= RECYCLE_AFTER or known.outgrown)
         if outworn or places != self._places:  # a folder that was made anew is not the one inside the walls
             await self._drop()
         self._places = places

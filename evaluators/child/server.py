@@ -15,6 +15,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import resource
 import signal
 import sys
 from typing import Any
@@ -116,7 +117,8 @@ class Server:
         self._placing.take()
         modules = header.get("modules")
         preloading = modules if self._config["warm"] else None
-        self._send({**header, "preloading": bool(preloading)}, blobs)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        self._send({**header, "preloading": bool(preloading), "peak": peak}, blobs)
         if preloading:
             self._preload(preloading)
             self._send({"preloaded": self._warm})

@@ -150,6 +150,8 @@ def diff(place: Place, old: str, new: str, as_json: bool) -> None:
         if as_json:
             return print_json(answering.diff(campaign.store, one, other))
         text = campaign.store.diff(one.id, other.id)
+    if not text:
+        click.echo(f"{old} and {new} are the same; name two that differ, such as base best", err=True)
     if not sys.stdout.isatty():
         return click.echo(text.encode("utf-8", "surrogateescape"), nl=False)
     from evolve.views.patches import coloured

@@ -12,6 +12,7 @@ import trio
 from evaluator_bench import REQUEST, Slot, processes_with
 
 from archives.errors import ConfigError, EvaluatorError
+from evaluators import process as process_module
 from evaluators import runner as runner_module
 from evaluators.contract import Outcome, Request
 from evaluators.spec import EvaluatorSpec, Provided, command_line
@@ -258,6 +259,18 @@ def test_a_server_is_replaced_after_its_share_of_evaluations(
     slot.write(evaluate="import decimal\ndef evaluate(folder, request):\n    return 1\n")
     outcome = slot.evaluate(times=5, function="evaluate.py:evaluate")
     assert outcome.verdict == "judged"
+
+
+def test_a_server_that_has_grown_is_replaced(slot: Slot, monkeypatch: pytest.MonkeyPatch) -> None:
+    slot.write(evaluate="import os\ndef evaluate(folder, request):\n    return os.getppid()\n")
+
+    async def servers() -> set[float | None]:
+        async with slot.runner(function="evaluate.py:evaluate", sandbox="none") as runner:
+            return {(await runner.evaluate(REQUEST)).score for _ in range(4)}
+
+    assert len(trio.run(servers)) == 1
+    monkeypatch.setattr(process_module, "GROWTH", -1)
+    assert len(trio.run(servers)) > 1
 
 
 def test_an_evaluator_that_recovers_is_judged_and_says_how_often_it_was_asked(
