@@ -5,10 +5,15 @@ What only models and agents read is left out for the others, since it costs ques
 
 from __future__ import annotations
 
+from typing import Protocol
+
+from archives.reader import Reader
 from archives.records import Candidate, Evaluation, Proposal
+from evolve.config import Config
+from evolve.memory import Memory
 from evolve.operators.base import Order, Tried
+from evolve.population import Population
 from evolve.quoting import one_line
-from evolve.run import Run
 
 LINEAGE = 8
 """Ancestors that an order names."""
@@ -16,11 +21,45 @@ ATTEMPTS = 12
 """Earlier attempts from the same parent that an order tells of."""
 
 
-def order_for(run: Run, proposal: Proposal, parent: str | None = None, words: bool = True) -> Order:
+class Known(Protocol):
+    """What orders are made of; a `Run` knows it, and so does who only looks at a campaign."""
+
+    @property
+    def config(self) -> Config:
+        """The configuration."""
+        ...
+
+    @property
+    def reader(self) -> Reader:
+        """The journal."""
+        ...
+
+    @property
+    def population(self) -> Population:
+        """The candidates and how they stand."""
+        ...
+
+    @property
+    def base(self) -> Candidate:
+        """What the campaign started from."""
+        ...
+
+    @property
+    def memory(self) -> Memory:
+        """What has been learned."""
+        ...
+
+    @property
+    def seed(self) -> int:
+        """Seed of the campaign."""
+        ...
+
+
+def order_for(run: Known, proposal: Proposal, parent: str | None = None, words: bool = True) -> Order:
     """The order of a proposal.
 
     Args:
-        run: The run.
+        run: What is known.
         proposal: The proposal.
         parent: Candidate to start from, where it is not the proposal's own parent.
         words: Whether whoever works on it can read.
@@ -50,7 +89,7 @@ def order_for(run: Run, proposal: Proposal, parent: str | None = None, words: bo
     )
 
 
-def last_search(run: Run, candidate: str) -> Evaluation | None:
+def last_search(run: Known, candidate: str) -> Evaluation | None:
     """The last evaluation of a candidate for the search; nothing of the holdout is ever read here."""
     found = list(run.reader.evaluations(candidate=candidate, split="search"))
     return found[-1] if found else None
@@ -60,12 +99,12 @@ def _feedback(evaluation: Evaluation) -> str:
     return "\n".join(filter(None, [evaluation.reason, evaluation.feedback]))
 
 
-def _score(run: Run, candidate: str) -> float | None:
+def _score(run: Known, candidate: str) -> float | None:
     standing = run.population.standing(candidate)
     return standing.score if standing else None
 
 
-def _lineage(run: Run, candidate: str) -> tuple[Candidate, ...]:
+def _lineage(run: Known, candidate: str) -> tuple[Candidate, ...]:
     found: list[Candidate] = []
     parents = run.population.candidates[candidate].parents
     while parents and len(found) < LINEAGE:
@@ -74,7 +113,7 @@ def _lineage(run: Run, candidate: str) -> tuple[Candidate, ...]:
     return tuple(found)
 
 
-def _tried(run: Run, parent: str) -> tuple[Tried, ...]:
+def _tried(run: Known, parent: str) -> tuple[Tried, ...]:
     """Attempts from a parent that won nothing, the latest first."""
     found = []
     for earlier in run.reader.attempts(parent, 2 * ATTEMPTS):
@@ -84,7 +123,7 @@ def _tried(run: Run, parent: str) -> tuple[Tried, ...]:
     return tuple(found[:ATTEMPTS])
 
 
-def _came(run: Run, proposal: Proposal) -> str:
+def _came(run: Known, proposal: Proposal) -> str:
     """What came of a proposal, in one line."""
     if proposal.gain is not None:
         score = _score(run, proposal.candidate or "")

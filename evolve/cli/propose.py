@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     "--patch", type=click.File("rb"), metavar="FILE", help="Hand in a Git diff; - is standard input."
 )
 @click.option("--reply", type=click.File("rb"), metavar="FILE", help="Hand in edits as a model writes them.")
+@click.option("--prompt", is_flag=True, help="Print what a model would be asked, and hand in nothing.")
 @click.option("--parent", default="best", metavar="ID", help="The candidate it changes; default: best.")
 @click.option("--message", default="", metavar="TEXT", help="One line of what was changed.")
 @click.option("--wait", is_flag=True, help="Return when it is judged; exit 1 if it led to no candidate.")
@@ -32,6 +33,7 @@ def propose(
     place: Place,
     patch: BinaryIO | None,
     reply: BinaryIO | None,
+    prompt: bool,
     parent: str,
     message: str,
     wait: bool,
@@ -39,15 +41,21 @@ def propose(
 ) -> int:
     """Hand in a change as a proposal; it is judged, archived and challenged like any other.
 
-    A living orchestrator takes it up next, otherwise the next `evolve resume` does.
+    A living orchestrator takes it up next, otherwise the next `evolve resume` does. What `--prompt` prints
+    can be put to whoever you like; hand in the answer with `--reply FILE --parent ID`.
     """
     from evolve.answering import resolve
     from evolve.steering import ask
     from evolve.submission import LARGEST
 
+    if (patch is not None) + (reply is not None) + prompt != 1:
+        raise click.UsageError("give one of --patch FILE, --reply FILE and --prompt")
+    if prompt and as_json:
+        raise click.UsageError("--prompt prints a text: leave out --json")
+    if prompt:
+        return _ask(place, parent)
     file, kind = (patch, "patch") if patch is not None else (reply, "reply")
-    if file is None or (patch is not None and reply is not None):
-        raise click.UsageError("give one of --patch FILE and --reply FILE")
+    assert file is not None  # one of the three is given
     content = file.read(LARGEST + 1)
     if len(content) > LARGEST:
         raise ConfigError(f"{file.name} is larger than {LARGEST >> 20} MiB; hand in a smaller change")
@@ -117,3 +125,17 @@ def _score(reader: Reader, id: str | None) -> float | None:
 
     candidate = reader.candidate(id) if id else None
     return show(reader, candidate).score if candidate else None
+
+
+def _ask(place: Place, parent: str) -> int:
+    """Print the prompt for a parent."""
+    from evolve.answering import resolve
+    from evolve.byhand import prompt_for
+
+    campaign = place.open()
+    with campaign.reader() as reader:
+        candidate = resolve(reader, parent)
+        found = prompt_for(campaign, reader, candidate)
+    click.echo("\n\n".join(message["content"].strip() for message in found.messages))
+    click.echo(f"hand in the answer: evolve propose --reply FILE --parent {candidate.id[:10]}", err=True)
+    return 0

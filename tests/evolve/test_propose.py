@@ -64,6 +64,18 @@ def test_a_campaign_waits_for_them_judges_them_and_ends_with_its_budget(running:
     assert best["parents"] == [first["candidate"]]
 
 
+def test_the_prompt_for_a_parent_is_printed_and_its_answer_can_be_handed_in(running: Path) -> None:
+    propose(running, "--patch", "FILE", "--wait", "--message", "to two", given=patch("1", "2"))
+    asked = evolve(running, "propose", "--prompt", "--parent", "base")
+    assert asked.returncode == 0, asked.stderr
+    assert "value.txt" in asked.stdout and "SEARCH" in asked.stdout
+    parent = asked.stderr.split("--parent ")[1].strip()
+    reply = "value.txt\n<<<<<<< SEARCH\n1\n=======\n7\n>>>>>>> REPLACE\n"
+    code, answer = propose(running, "--reply", "FILE", "--parent", parent, "--wait", given=reply)
+    assert (code, answer["score"]) == (0, 7.0)
+    assert evolve(running, "propose", "--prompt", "--json").returncode == 2
+
+
 def test_one_for_a_resting_campaign_is_judged_by_the_next_run(running: Path) -> None:
     evolve(running, "stop")
     evolve(running, "wait", "--timeout", "60s")
@@ -83,7 +95,7 @@ def test_one_for_a_resting_campaign_is_judged_by_the_next_run(running: Path) -> 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ((), "give one of --patch FILE and --reply FILE"),
+        ((), "give one of --patch FILE, --reply FILE and --prompt"),
         (("--patch", "FILE", "--reply", "FILE"), "give one of"),
         (("--patch", "FILE"), "the patch is empty"),
         (("--patch", "FILE", "--parent", "ffff"), "no candidate"),
