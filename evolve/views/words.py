@@ -7,6 +7,8 @@ only as `Text`, in which markup has no meaning.
 
 from __future__ import annotations
 
+import os
+import sys
 import unicodedata
 
 from rich.console import Console
@@ -15,11 +17,17 @@ from rich.text import Text
 SHORT = 10
 """Hexadecimal digits shown of an id."""
 NOTHING = "-"
+WITHOUT_TERMINAL = 250
+"""Characters of a line where there is no terminal."""
 
 
 def console() -> Console:
-    """The console of standard output, with nothing of what is printed read as markup."""
-    return Console(markup=False, emoji=False, highlight=False)
+    """The console of standard output, with nothing of what is printed read as markup.
+
+    A pipe or a file has no columns to keep to; what is cut for eighty of them is lost to who reads it.
+    """
+    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else WITHOUT_TERMINAL
+    return Console(markup=False, emoji=False, highlight=False, width=width)
 
 
 def clean(text: str) -> str:
