@@ -51,7 +51,7 @@ def run_setup(
     except (OSError, subprocess.TimeoutExpired) as error:
         raise EvaluatorError(f'evaluator.setup = "{spec.setup}": {one_line(str(error))}') from None
     if code != 0:
-        said = plain(err[-4096:] or out[-4096:]).strip().splitlines() or [""]
+        said = plain(err[-4096:] or out[-4096:]).strip().splitlines() or ["it printed nothing"]
         why = f"exit {code}: {said[-1]}"
         raise EvaluatorError(f'evaluator.setup = "{spec.setup}" failed with {one_line(why)}')
     return tuple(Provided(path, folder / path) for path in _topmost(set(_paths(folder)) - before))

@@ -25,7 +25,7 @@ class CampaignTable(Table):
     """What the campaign is called and where it starts."""
 
     name: str = Field(default="", pattern=f"^({NAME})?$")
-    """Name of the campaign, also of its folder. Default: the repository's name."""
+    """Name of the campaign, also of its folder. Default: the folder's name."""
     goal: str = ""
     """What should get better, in words; shown to models and in reports."""
     base: str = "HEAD"
@@ -178,6 +178,12 @@ class Config(Table):
             raise ValueError("evaluator.confidence: give promotion.range, within which scores lie, too")
         if self.evaluator.confidence is not None and self.evaluator.chunk is None:
             raise ValueError("evaluator.confidence: give evaluator.chunk, how many cases a run judges, too")
+        asks = bool(self.models.pool or self.operators.agent)
+        if not asks and self.budget.limits().keys() <= {"usd", "tokens"}:
+            raise ValueError(
+                "budget: usd and tokens limit what models take, and none is configured under [models]; "
+                "give another limit, such as proposals = 200"
+            )
         return self
 
 

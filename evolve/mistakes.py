@@ -29,12 +29,30 @@ def explain(error: ValidationError, root: type[BaseModel]) -> str:
         return f"{key}: unknown key (it is {_shorten(first['input'])}); {hint}"
     if first["type"] == "missing":
         return f"{key}: missing; it has to be given"
-    text = _plain(first)
+    others = [p["ctx"]["expected"] for p in problems if p["type"] == "literal_error" and p is not first]
+    text = " or ".join([_plain(first), *(others if _alternative(problems, location) else ())])
+    text += _example(root, location, first["type"])
     value = first.get("input")
     shown = "" if isinstance(value, Mapping | BaseModel) else f" (it is {_shorten(value)})"
     near = difflib.get_close_matches(str(value), re.findall(r"'([^']*)'", text), n=1, cutoff=0.5)
     place = f"{key}: " if key else ""
     return f"{place}{text[0].lower() + text[1:]}{shown}" + (f"; did you mean {near[0]}?" if near else "")
+
+
+def _alternative(problems: list[ErrorDetails], location: list[int | str]) -> bool:
+    """Whether all that is wrong is wrong with one value, which no branch of a union takes."""
+    return all(_real_keys(problem["loc"])[: len(location)] == location for problem in problems)
+
+
+def _example(root: type[BaseModel], location: list[int | str], kind: str) -> str:
+    """What the key takes, by an example: of its documentation, or made of its table's first key."""
+    if kind == "model_type":
+        return f", such as {{{_known_keys(root, location)[0]} = …}}"
+    if kind not in ("string_pattern_mismatch", "string_type"):
+        return ""
+    field = _table(root, location[:-1]).model_fields.get(str(location[-1]))
+    shown = re.search(r'such as ("[^"]+")', (field.description if field else None) or "")
+    return f", such as {shown[1]}" if shown else ""
 
 
 def _plain(problem: ErrorDetails) -> str:
@@ -44,6 +62,8 @@ def _plain(problem: ErrorDetails) -> str:
         return "use letters, digits, '.', '_' and '-'" if named else "it is not of the form that is needed"
     if problem["type"] in ("too_short", "string_too_short"):
         return "must not be empty"
+    if problem["type"] == "model_type":
+        return "must be a table"
     return problem["msg"].removeprefix("Value error, ")
 
 
@@ -62,13 +82,17 @@ def _shorten(value: Any) -> str:
 
 
 def _known_keys(root: type[BaseModel], location: list[Any]) -> list[str]:
+    return list(_table(root, location).model_fields)
+
+
+def _table(root: type[BaseModel], location: list[Any]) -> type[BaseModel]:
     table: Any = root
     for part in location:
         if isinstance(part, int):
             continue
         annotation = table.model_fields[part].annotation
         table = next(t for t in _models_in(annotation))
-    return list(table.model_fields)
+    return table  # type: ignore[no-any-return]
 
 
 def _models_in(annotation: Any) -> list[type[BaseModel]]:

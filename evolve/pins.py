@@ -92,7 +92,7 @@ class Pins:
         if changed := self.changed():
             more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
             raise JudgeChanged(
-                f"{changed[0]}{more} has changed since the campaign began, so verdicts could not be "
+                f"{changed[0]}{more} has changed since it was first relied on, so verdicts could not be "
                 "compared; put it back, or `evolve resume --accept-evaluator` judges everything anew with it"
             )
 

@@ -85,6 +85,12 @@ def survey(config: Config, paths: list[str], prefix: str, folder: Path, base: st
     may_change = editable(config, paths, prefix)
     if not any(may_change(path) for path in paths):
         globs = ", ".join(config.artifact.include)
+        included, held = matcher(config.artifact.include, prefix), matcher(config.holdout.files, prefix)
+        if taken := [path for path in paths if included(path) and held(path)]:
+            raise ConfigError(
+                f"holdout.files: it hides {taken[0]}, and artifact.include names nothing else to change; "
+                "hold out files of the evaluation, not of the artifact"
+            )
         raise ConfigError(
             f"artifact.include: {globs} matches no file of commit {base[:10]} that may change; "
             "commit the file, or correct the glob (the evaluator's own files never may)"
@@ -95,6 +101,11 @@ def survey(config: Config, paths: list[str], prefix: str, folder: Path, base: st
             raise ConfigError(f"holdout.files: {glob} matches no file of commit {base[:10]}; correct it")
         if taken := [path for path in evaluator_files(config, paths, prefix) if hidden(path)]:
             raise ConfigError(f"holdout.files: {glob} hides {taken[0]}, which the evaluator is made of")
+    patches = config.operators.patches
+    if patches is not None and patches.folder is not None and not (folder / patches.folder).is_dir():
+        raise ConfigError(
+            f"operators.patches.folder: {folder / patches.folder} is no folder; make it, or correct the name"
+        )
     for missing in _not_in_base(config, paths, prefix, folder):
         raise ConfigError(
             f"evaluator: {missing} is not in commit {base[:10]}, from which candidates are made; "

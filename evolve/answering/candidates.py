@@ -93,7 +93,7 @@ def _show(reader: Reader, candidate: Candidate, running: bool) -> Show:
         candidate=candidate.id,
         commit=candidate.commit,
         parents=list(candidate.parents),
-        inspirations=list(dict.fromkeys(i for p in attempts for i in p.inspirations)),
+        inspirations=list(dict.fromkeys(i for p in attempts for i in p.inspirations if i != candidate.id)),
         rebased_from=candidate.rebased_from,
         operator=candidate.operator,
         score=reader.score(candidate.id),

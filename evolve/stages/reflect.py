@@ -20,6 +20,7 @@ from evolve.memory import merged
 from evolve.models.errors import CallFailed
 from evolve.operators.conversation import Models
 from evolve.prompts.templates import Templates
+from evolve.quoting import one_line
 from evolve.reflection import SCHEMA, Conclusion, Trial, conclusions, known_section, trials_section
 from evolve.run import Run
 
@@ -107,7 +108,8 @@ class Reflecting:
         await run.record(done, *lessons)
         for lesson in lessons:
             run.memory.keep(lesson)
-        run.listener("lessons", lessons)
+        if lessons:
+            run.listener("lessons", "; ".join(one_line(lesson.claim, 100) for lesson in lessons))
 
     async def _trials(self, batch: Iterable[Proposal]) -> list[Trial]:
         trials = []

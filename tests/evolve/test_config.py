@@ -31,7 +31,13 @@ def wrong(text: str) -> str:
         (NEEDED + 'direction = "minimise"\n', ["evaluator.direction", "minimise", "minimize"]),
         (NEEDED + 'memory = "lots"\n', ["evaluator.memory", "lots", "2GiB"]),
         (NEEDED + 'function = "evaluate.py:evaluate"\n', ["evaluator", "exactly one"]),
-        (NEEDED + "[workers]\npropose = 0\n", ["workers.propose", "0"]),
+        (NEEDED + "[workers]\npropose = 0\n", ["workers.propose", "0", "'auto'"]),
+        (NEEDED + '[models]\npool = ["m"]\n', ["models.pool.0", "table", "model", "'m'"]),
+        (
+            NEEDED.replace('command = "python evaluate.py"', 'function = "evaluate"'),
+            ["evaluator.function", "'evaluate'", "evaluate.py:evaluate"],
+        ),
+        (NEEDED + "[budget]\nusd = 2\n", ["budget", "usd", "[models]", "proposals = 200"]),
         (NEEDED + '[budget]\nproposals = "3"\n', ["budget.proposals", "'3'"]),
         (NEEDED + '[models]\npool = [{ model = "m", weigth = 2 }]\n', ["models.pool.0.weigth", "weight"]),
         (

@@ -62,7 +62,7 @@ def test_only_other_bytes_count(tmp_path: Path) -> None:
     (folder / "c.txt").write_text("3")
     file.write_text("11")
     (tmp_path / "gone").write_text("there")
-    with pytest.raises(JudgeChanged, match=r"^a\.txt and 2 more has changed since the campaign began"):
+    with pytest.raises(JudgeChanged, match=r"^a\.txt and 2 more has changed since it was first relied on"):
         again.check()
 
 

@@ -75,7 +75,9 @@ def test_a_changed_byte_of_the_judge_stops_the_campaign(target: Target, name: st
     place.write_bytes(before + b"\n")
     stopped = evolve(target.repo, "resume")
     assert stopped.returncode == 1
-    assert stopped.stderr.splitlines()[-1].startswith(f"evolve: {name} has changed since the campaign began")
+    assert stopped.stderr.splitlines()[-1].startswith(
+        f"evolve: {name} has changed since it was first relied on"
+    )
     assert "--accept-evaluator" in stopped.stderr
     place.write_bytes(before)
     assert evolve(target.repo, "resume").returncode == 0
