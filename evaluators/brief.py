@@ -11,7 +11,8 @@ become slow moves away and comes back; the first time, when nothing is known, is
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 import trio
@@ -32,10 +33,20 @@ class Brief:
 
     def __init__(self) -> None:
         self.seconds = float("inf")
+        self._elsewhere = 0
+
+    @contextmanager
+    def elsewhere(self) -> Iterator[None]:
+        """Keep the work off the event loop's thread for as long as the block lasts, which may hold it up."""
+        self._elsewhere += 1
+        try:
+            yield
+        finally:
+            self._elsewhere -= 1
 
     async def run(self, work: Callable[..., T], *args: object) -> T:
         """Do the work, and return or raise what it does. A checkpoint in either case."""
-        if self.seconds > BRIEF:
+        if self.seconds > BRIEF or self._elsewhere:
             return await trio.to_thread.run_sync(self._timed, work, args)
         await trio.lowlevel.checkpoint()
         return self._timed(work, args)

@@ -419,7 +419,8 @@ async def _watch_store(run: Run) -> None:
         await trio.sleep(5)
         if run.next_ids.get("candidate", 1) - packed >= PACK_EVERY:
             packed = run.next_ids["candidate"]
-            await trio.to_thread.run_sync(run.store.pack)
+            with run.storing.elsewhere():  # it waits for locks that packing holds
+                await trio.to_thread.run_sync(run.store.pack)
 
 
 async def _watch_learned(run: Run, folder: Path) -> None:

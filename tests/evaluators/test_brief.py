@@ -30,6 +30,15 @@ async def test_brief_work_stays_on_the_loop() -> None:
 
 
 @pytest.mark.trio
+async def test_work_that_something_else_may_hold_up_is_kept_away() -> None:
+    brief = Brief()
+    await brief.run(where)
+    with brief.elsewhere():
+        assert not await brief.run(where)
+    assert await brief.run(where)
+
+
+@pytest.mark.trio
 async def test_work_that_became_slow_moves_away_and_comes_back() -> None:
     brief = Brief()
     await brief.run(where)
