@@ -17,7 +17,7 @@ from evolve.config import Config
 from evolve.globs import matcher
 from evolve.layout import Layout
 from evolve.models import Gateway, ModelSpec
-from evolve.models.catalog import unpriced
+from evolve.models.catalog import facts, unpriced
 from evolve.models.ledger import Ledger
 from evolve.models.recording import Recording
 from evolve.models.secrets import Guard, Secret, keys_of, secrets_in
@@ -54,7 +54,7 @@ async def gateway(
             recording cannot be read.
     """
     config, pool = campaign.config, model_pool(campaign.config)
-    _require_prices(pool, ledger.budget.limits)
+    require_prices(pool, ledger.budget.limits)
     known = [Recording(reader, reader.counts().last_proposal)]
     guard = None
     with ExitStack() as stack:
@@ -68,11 +68,23 @@ async def gateway(
             yield opened
 
 
-def _require_prices(pool: Sequence[ModelSpec], limits: Mapping[str, float]) -> None:
-    if "usd" in limits and (unknown := unpriced(pool)):
+def require_prices(pool: Sequence[ModelSpec], limits: Mapping[str, float]) -> None:
+    """Check that a limit in dollars can be kept, and is one.
+
+    Raises:
+        ConfigError: A price is not known, or nothing costs anything and no other limit is given.
+    """
+    if "usd" not in limits:
+        return
+    if unknown := unpriced(pool):
         raise ConfigError(
             f"models.pool: the price of {unknown[0]} is not known, so budget.usd could not be kept; give it "
             "price_in and price_out (dollars per million tokens; 0 where it costs nothing)"
+        )
+    if limits.keys() == {"usd"} and not any(facts(spec).cost(1, 1) for spec in pool):
+        raise ConfigError(
+            "budget.usd: no model of the pool costs anything, so it limits nothing; give another limit under "
+            "[budget], such as proposals = 200"
         )
 
 

@@ -25,9 +25,9 @@ from evolve.bench import Bench
 from evolve.campaign import Campaign
 from evolve.cascade import Stage, full, look, screens
 from evolve.config import Config
-from evolve.creation import create_campaign
+from evolve.creation import create_campaign, try_folder
 from evolve.environment import environment_findings
-from evolve.forecast import forecast
+from evolve.forecast import forecast, foretold
 from evolve.judge import bench, evaluator_spec, prepared
 from evolve.lookup import locate
 from evolve.models import ModelSpec
@@ -42,12 +42,13 @@ RUNS = 5
 TIME_CAP = 60.0
 
 
-def check(start: Path, models: bool = False) -> tuple[Check, str]:
+def check(start: Path, models: bool = False, home: Path | None = None) -> tuple[Check, str]:
     """Judge the base a few times, in a campaign of its own that is gone afterwards.
 
     Args:
         start: A folder in the repository.
         models: Whether to send one tiny request to each model.
+        home: Folder that a run would keep its campaign in, if it is not in the repository.
 
     Returns:
         The answer, and the evaluator's own words where it did not judge.
@@ -55,9 +56,12 @@ def check(start: Path, models: bool = False) -> tuple[Check, str]:
     repository = Repository.find(start)
     path, prefix = locate(start, repository)
     config = configuration.load(path)
+    if home is not None:
+        try_folder(home.absolute())
     temporary = Path(tempfile.mkdtemp(prefix="evolve-check-"))
     try:
         campaign = create_campaign(start, config, temporary, prefix)
+        foretold(campaign)  # refuses what a run would refuse before its baseline
         tried = trio.run(_try, campaign)
         answer, outcomes = _answer(campaign, tried), tried.outcomes
         if models:

@@ -16,7 +16,7 @@ from archives.errors import ConfigError
 from evolve.mistakes import explain
 from evolve.tables.base import NAME, Seconds, Table, Width, all_different
 from evolve.tables.judging import EvaluatorTable, HoldoutTable
-from evolve.tables.proposing import ModelsTable, OperatorsTable
+from evolve.tables.proposing import ASKING, ModelsTable, OperatorsTable
 
 FILE_NAME = "evolve.toml"
 
@@ -178,7 +178,7 @@ class Config(Table):
             raise ValueError("evaluator.confidence: give promotion.range, within which scores lie, too")
         if self.evaluator.confidence is not None and self.evaluator.chunk is None:
             raise ValueError("evaluator.confidence: give evaluator.chunk, how many cases a run judges, too")
-        asks = bool(self.models.pool or self.operators.agent)
+        asks = bool(self.models.pool or self.operators.agent or set(self.operators.shares()) & set(ASKING))
         if not asks and self.budget.limits().keys() <= {"usd", "tokens"}:
             raise ValueError(
                 "budget: usd and tokens limit what models take, and none is configured under [models]; "

@@ -36,7 +36,7 @@ def create_campaign(start: Path, config: Config, home: Path | None = None, prefi
     layout = Layout(folder / (config.campaign.name or default_name(repository, prefix)))
     if layout.home.exists():
         raise ConfigError(_taken(layout))
-    folder.mkdir(parents=True, exist_ok=True)
+    _make_folder(folder)
     _sweep(folder, layout.name)
     draft = Layout(Path(tempfile.mkdtemp(prefix=f".{layout.name}.", dir=folder)) / layout.name)
     try:
@@ -53,6 +53,33 @@ def create_campaign(start: Path, config: Config, home: Path | None = None, prefi
     finally:
         remove_tree(draft.home.parent)
     return Campaign(repository, layout, config, prefix)
+
+
+def try_folder(folder: Path) -> None:
+    """Check that campaigns could be kept in a folder, which need not exist, and leave nothing there.
+
+    Raises:
+        ConfigError: They could not.
+    """
+    there = next(place for place in (folder, *folder.parents) if place.exists())
+    try:
+        Path(tempfile.mkdtemp(prefix=".evolve-", dir=there)).rmdir()
+    except OSError as error:
+        raise ConfigError(_no_room(folder, error)) from None
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(_no_room(folder, error)) from None
+
+
+def _no_room(folder: Path, error: OSError) -> str:
+    return (
+        f"no campaign can be kept in {folder} ({error.strerror}); name a folder that can be written to by "
+        "--home or EVOLVE_HOME"
+    )
 
 
 def _taken(layout: Layout) -> str:

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evolve.asking import tokens_of
+from evolve.asking import require_prices, tokens_of
 from evolve.campaign import Campaign
 from evolve.config import Config
 from evolve.models.catalog import facts
 from evolve.models.spec import ModelSpec
-from evolve.registry import ASKING, asks, model_pool, usable
+from evolve.registry import asks, model_pool, usable
+from evolve.tables.proposing import ASKING
 from evolve.territory import editable
 
 BESIDES = 1_500
@@ -81,7 +82,11 @@ def forecast(
 
 
 def foretold(campaign: Campaign) -> Forecast | None:
-    """What models will be asked by a campaign that has not begun; None where no operator asks any."""
+    """What models will be asked by a campaign that has not begun; None where no operator asks any.
+
+    Raises:
+        ConfigError: No operator can work, or a limit in dollars could not be kept.
+    """
     store = campaign.store
     with campaign.reader() as reader:
         base = reader.setting("base")
@@ -91,6 +96,7 @@ def foretold(campaign: Campaign) -> Forecast | None:
     operators, _ = usable(campaign.config, shown)
     if not asks(operators, campaign.config):
         return None
+    require_prices(model_pool(campaign.config), campaign.config.budget.limits())
     tokens = tokens_of(store, base, shown)
     return forecast(campaign.config, operators, tokens, campaign.config.evaluator.repeats)
 

@@ -202,6 +202,8 @@ def _given_up(campaign: Campaign) -> bool:
 
 def _continue(campaign: Campaign, config: Config, accept: bool = False) -> Campaign:
     """The existing campaign under today's evolve.toml."""
+    from evolve.territory import require_patches
+
     old, new = campaign.config, config
     accepted = ("evaluator",) if accept else ()
     changed = [
@@ -214,6 +216,7 @@ def _continue(campaign: Campaign, config: Config, accept: bool = False) -> Campa
             f"evolve.toml: {changed[0]} has changed since campaign {campaign.name} began; its results "
             f"could not be compared; change it back, {_ways_out(changed)}"
         )
+    require_patches(new, campaign.folder)
     layout, prefix = campaign.layout, campaign.prefix
     return Campaign(campaign.repository, layout, new, prefix, accept_evaluator=accept)
 

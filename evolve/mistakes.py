@@ -48,6 +48,10 @@ def _example(root: type[BaseModel], location: list[int | str], kind: str) -> str
     """What the key takes, by an example: of its documentation, or made of its table's first key."""
     if kind == "model_type":
         return f", such as {{{_known_keys(root, location)[0]} = …}}"
+    if kind == "list_type":
+        inner = _models_in(_table(root, location[:-1]).model_fields[str(location[-1])].annotation)
+        one = f"{{{next(iter(inner[0].model_fields))} = …}}" if inner else "…"
+        return f", such as [{one}]"
     if kind not in ("string_pattern_mismatch", "string_type"):
         return ""
     field = _table(root, location[:-1]).model_fields.get(str(location[-1]))
@@ -64,6 +68,8 @@ def _plain(problem: ErrorDetails) -> str:
         return "must not be empty"
     if problem["type"] == "model_type":
         return "must be a table"
+    if problem["type"] == "list_type":
+        return "must be a list"
     return problem["msg"].removeprefix("Value error, ")
 
 

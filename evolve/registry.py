@@ -21,6 +21,7 @@ from evolve.policies.champion import ChampionPolicy
 from evolve.policies.independent import IndependentPolicy
 from evolve.policies.qd import QualityDiversityPolicy
 from evolve.prompts.templates import Templates, load
+from evolve.tables.proposing import ASKING
 
 if TYPE_CHECKING:
     from evolve.models import Gateway
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from evolve.prompts.composing import Composer
     from evolve.workshop import AgentSpec, Workshop
 
-ASKING = ("edit", "rewrite", "explore", "simplify", "fix")
-"""Operators that can do nothing without a model."""
 OFFERED = ("tune", "mutate", "crossover", *ASKING)
 SHARES = {"edit": 2.0, "rewrite": 0.5, "explore": 0.5, "simplify": 0.25, "fix": 0.5}
 """Shares of operators where the configuration names none; 1 for the others."""

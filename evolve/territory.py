@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterable
+from itertools import takewhile
 from pathlib import Path
 
 from archives.errors import ConfigError
@@ -91,9 +92,16 @@ def survey(config: Config, paths: list[str], prefix: str, folder: Path, base: st
                 f"holdout.files: it hides {taken[0]}, and artifact.include names nothing else to change; "
                 "hold out files of the evaluation, not of the artifact"
             )
+        of_suite = readymade.protects(config.evaluator, prefix)
+        judging = {*evaluator_files(config, paths, prefix)}
+        if taken := [path for path in paths if included(path) and (path in judging or of_suite(path))]:
+            raise ConfigError(
+                f"artifact.include: {taken[0]} belongs to the evaluator, which never changes, and nothing "
+                "else is included; include the files that it judges"
+            )
         raise ConfigError(
-            f"artifact.include: {globs} matches no file of commit {base[:10]} that may change; "
-            "commit the file, or correct the glob (the evaluator's own files never may)"
+            f"artifact.include: {globs} matches no file of commit {base[:10]}; commit the file, or "
+            "correct the glob"
         )
     for glob in config.holdout.files:
         hidden = matcher([glob], prefix)
@@ -101,16 +109,30 @@ def survey(config: Config, paths: list[str], prefix: str, folder: Path, base: st
             raise ConfigError(f"holdout.files: {glob} matches no file of commit {base[:10]}; correct it")
         if taken := [path for path in evaluator_files(config, paths, prefix) if hidden(path)]:
             raise ConfigError(f"holdout.files: {glob} hides {taken[0]}, which the evaluator is made of")
+    require_patches(config, folder)
+    for missing in _not_in_base(config, paths, prefix, folder):
+        there = (folder / missing).exists()
+        raise ConfigError(
+            f"evaluator: {missing} is not in commit {base[:10]}, from which candidates are made; "
+            + (f"add it first: git add {shlex.quote(missing)} && git commit" if there else _nowhere(folder))
+        )
+
+
+def require_patches(config: Config, folder: Path) -> None:
+    """Check that the folder of ready-made patches is there, before anything is judged.
+
+    Raises:
+        ConfigError: It is not.
+    """
     patches = config.operators.patches
     if patches is not None and patches.folder is not None and not (folder / patches.folder).is_dir():
         raise ConfigError(
             f"operators.patches.folder: {folder / patches.folder} is no folder; make it, or correct the name"
         )
-    for missing in _not_in_base(config, paths, prefix, folder):
-        raise ConfigError(
-            f"evaluator: {missing} is not in commit {base[:10]}, from which candidates are made; "
-            f"add it first: git add {shlex.quote(missing)} && git commit"
-        )
+
+
+def _nowhere(folder: Path) -> str:
+    return f"nor is it in {folder}: correct the name in {FILE_NAME}, or write it and commit"
 
 
 def _not_in_base(config: Config, paths: list[str], prefix: str, folder: Path) -> list[str]:
@@ -123,9 +145,15 @@ def _not_in_base(config: Config, paths: list[str], prefix: str, folder: Path) ->
         name = config.evaluator.function.rsplit(":", 1)[0]
         return [] if prefix + name in known else [name]
     if config.evaluator.command is None:
-        named = [w.removeprefix("./").rstrip("/") for w in readymade.words(config.evaluator) if w[:1] != "-"]
+        words = [w.removeprefix("./").rstrip("/") for w in readymade.words(config.evaluator)]
+        named = [w for w in words if w[:1] != "-"]
         gone = [w for w in named if not any(p == prefix + w or p.startswith(prefix + w + "/") for p in known)]
-        return [w for w in gone if w.endswith(".py") or (config.evaluator.pytest and (folder / w).exists())]
+        suite = config.evaluator.pytest is not None
+        # Behind an option a word may be its value, and no path.
+        paths_for_sure = set(takewhile(lambda w: w[:1] != "-", words)) if suite else set()
+        return [
+            w for w in gone if w.endswith(".py") or w in paths_for_sure or (suite and (folder / w).exists())
+        ]
     try:
         words = shlex.split(config.evaluator.command or "")
     except ValueError as error:

@@ -94,7 +94,9 @@ def _load(config: Mapping[str, Any], channel: way.Channel) -> Callable[..., Any]
     if spec is None or spec.loader is None or not os.path.isfile(path):
         raise FileNotFoundError(f"{config['file']} is not in the checkout")
     module = starting.load(spec, spec.loader, channel)
-    found: Callable[..., Any] = getattr(module, config["name"])
+    found: Callable[..., Any] | None = getattr(module, config["name"], None)
+    if not callable(found):
+        raise way.Failed(f"{config['file']} defines no function {config['name']}; correct evaluator.function")
     return found
 
 

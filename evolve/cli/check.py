@@ -21,7 +21,7 @@ def check(place: Place, as_json: bool, models: bool) -> int:
     from evolve.cli.inspect import print_json
     from evolve.views.checks import show_check
 
-    answer, words = try_base(place.start, models)
+    answer, words = try_base(place.start, models, place.home)
     if as_json:
         print_json(answer)
     else:

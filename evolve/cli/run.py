@@ -24,7 +24,7 @@ detach_option = click.option(
 @click.option(
     "--from-recording",
     metavar="CAMPAIGN",
-    help="Run a recorded campaign again, as another one, with the replies it got; no model is asked.",
+    help="Run a recorded campaign of one worker again, as another, with the replies it got; nobody is asked.",
 )
 @click.pass_obj
 def run(place: Place, detach: bool, from_recording: str | None) -> int:

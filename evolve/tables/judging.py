@@ -179,6 +179,10 @@ class EvaluatorTable(Table):
                 'give exactly one of command = "python evaluate.py", function = "evaluate.py:evaluate", '
                 'pytest = "tests/", benchmark = "bench.py:work" and contract = "openevolve"'
             )
+        if self.benchmark and re.fullmatch(r"\S+(?<!\.py):[A-Za-z_]\w*", self.benchmark):
+            raise ValueError(
+                f'benchmark: name a function with its file, as "bench.py:work", not {self.benchmark}'
+            )
         if self.path is not None and self.contract is None:
             raise ValueError("path is for evaluators of other systems; give their contract too")
         for name in ("openevolve", "shinka", "gepa"):

@@ -9,6 +9,9 @@ from pydantic import AfterValidator, Field, model_validator
 
 from evolve.tables.base import Seconds, Share, Table
 
+ASKING = ("edit", "rewrite", "explore", "simplify", "fix")
+"""Operators that can do nothing without a model."""
+
 
 class PatchesTable(Table):
     """Ready-made changes as proposals."""

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from evolve.answers import Archive, Axis, Edge, Elite, Lineage, Node
-from evolve.views import families
+from evolve.answers import Archive, ArmRecord, Axis, Edge, Elite, Lineage, Node
+from evolve.views import families, terminal
 from evolve.views.patches import coloured
-from evolve.views.words import block, clean, gain, line, number, seconds
+from evolve.views.words import block, clean, console, gain, line, number, seconds
 
 
 def screen(width: int = 80) -> Console:
@@ -189,3 +189,29 @@ def test_no_color_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
     console = Console(file=io.StringIO(), force_terminal=True, width=80, color_system="standard")
     families.lineage(console, ancestry({1: 0}))
     assert "\x1b[3" not in shown(console).replace("\x1b[36", "\x1b[3")
+
+
+def test_without_a_terminal_no_column_is_cut(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    model, led = (
+        "openrouter/some-provider/a-model-with-a-long-name-2026-12",
+        {"candidate": 12, "duplicate": 3},
+    )
+    record = ArmRecord(
+        kind="operator",
+        name="edit",
+        model=model,
+        proposals=15,
+        improved=4,
+        promoted=2,
+        reward=1.5,
+        usd=0.25,
+        share=1.0,
+        value=0.1,
+        outcomes=led,
+    )
+    terminal.arms(console(), [record])
+    (row,) = [text for text in capsys.readouterr().out.splitlines() if text.startswith("edit")]
+    assert model in row and "12 candidate, 3 duplicate" in row

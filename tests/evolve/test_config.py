@@ -37,6 +37,11 @@ def wrong(text: str) -> str:
             NEEDED.replace('command = "python evaluate.py"', 'function = "evaluate"'),
             ["evaluator.function", "'evaluate'", "evaluate.py:evaluate"],
         ),
+        (NEEDED + '[models]\npool = "m"\n', ["models.pool", "list", "[{model = …}]", "'m'"]),
+        (
+            NEEDED.replace('command = "python evaluate.py"', 'benchmark = "bench:work"'),
+            ["evaluator", "benchmark", "bench.py:work", "not bench:work"],
+        ),
         (NEEDED + "[budget]\nusd = 2\n", ["budget", "usd", "[models]", "proposals = 200"]),
         (NEEDED + '[budget]\nproposals = "3"\n', ["budget.proposals", "'3'"]),
         (NEEDED + '[models]\npool = [{ model = "m", weigth = 2 }]\n', ["models.pool.0.weigth", "weight"]),
@@ -110,3 +115,8 @@ def test_globs_match_as_people_expect(pattern: str, path: str, matches: bool) ->
 @given(st.text(min_size=1))
 def test_any_text_is_a_glob(pattern: str) -> None:
     assert matcher([pattern])("some/path.py") in (True, False)
+
+
+def test_dollars_alone_are_a_limit_where_an_operator_that_asks_models_is_named() -> None:
+    text = NEEDED + "[budget]\nusd = 2\n[operators]\nedit = 1\n"
+    assert parse(tomllib.loads(text), "evolve.toml").budget.limits() == {"usd": 2}

@@ -136,3 +136,41 @@ def test_champions_tells_why_others_were_refused(tmp_path: Path) -> None:
     assert (len(answer["champions"]), answer["challenges"]) == (1, 1)
     assert "holdout" in answer["refused"][0]["reason"]
     assert "not promoted" in evolve(repo, "champions").stdout
+
+
+@pytest.mark.parametrize(
+    ("prices", "words"),
+    [("", "price of tiny is not known"), (", price_in = 0", "it limits nothing; give another limit")],
+)
+def test_dollars_that_would_limit_nothing_are_refused_before_the_base_is_judged(
+    tmp_path: Path, prices: str, words: str
+) -> None:
+    pool = f'[models]\npool = [{{ model = "tiny", api_base = "http://127.0.0.1:9/v1"{prices} }}]\n'
+    repo = target(tmp_path, toml=TOML.replace("evaluations = 8", "usd = 2") + pool)
+    for command in ("check", "run"):
+        ran = evolve(repo, command)
+        assert ran.returncode == 2 and words in ran.stderr, ran
+        assert (ran.stderr.count("\n"), ran.stdout) == (1, "")
+
+
+@pytest.mark.parametrize("command", ["check", "run"])
+def test_a_home_that_cannot_be_is_refused_with_the_way_out(tmp_path: Path, command: str) -> None:
+    ran = evolve(target(tmp_path), command, "--home", "/proc/nowhere")
+    assert ran.returncode == 2 and ran.stderr.count("\n") == 1
+    assert "/proc/nowhere" in ran.stderr and "EVOLVE_HOME" in ran.stderr
+
+
+def test_a_check_leaves_nothing_in_the_home(tmp_path: Path) -> None:
+    assert evolve(target(tmp_path), "check", "--home", str(tmp_path / "a/b")).returncode == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["target"]
+
+
+def test_a_folder_of_patches_that_is_gone_is_named_when_a_campaign_goes_on(tmp_path: Path) -> None:
+    repo = target(tmp_path)
+    (tmp_path / "target-patches").mkdir()
+    (repo / "evolve.toml").write_text(TOML + '[operators.patches]\nfolder = "../target-patches"\n', "utf-8")
+    assert evolve(repo, "run").returncode == 0
+    (tmp_path / "target-patches").rmdir()
+    for command in ("run", "resume"):
+        ran = evolve(repo, command)
+        assert ran.returncode == 2 and ran.stderr.startswith("evolve: operators.patches.folder: "), ran

@@ -206,7 +206,8 @@ class Command:
     def _run(self) -> Any:
         done = isolated.run(self._argv, timeout=math.inf, env=self._env, folder=self._folder)
         if done.exit != 0:
-            raise isolated.Failed(f"exit {done.exit}", done.stderr)
+            last = done.stderr.strip().splitlines()[-1:] or ["it printed nothing"]
+            raise isolated.Failed(f"exit {done.exit}: {_shown(last[0])}", done.stderr)
         return done
 
     def __call__(self, times: int) -> Taken:
