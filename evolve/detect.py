@@ -14,6 +14,8 @@ from pathlib import Path, PurePosixPath
 
 EVALUATORS = ("evaluate.py", "evaluator.py", "eval.py", "score.py", "benchmark.py", "bench.py")
 """Names under which an evaluator is looked for, in this order."""
+MOST_LOOKED_AT = 100
+"""Files that are looked into for a function `evaluate` where none has such a name."""
 SOURCES = frozenset(
     (
         ".c", ".cc", ".cpp", ".cs", ".cu", ".cxx", ".f90", ".go", ".h", ".hpp", ".hs", ".java", ".jl",
@@ -93,7 +95,7 @@ def _evaluator(folder: Path, tracked: Sequence[str], found: Detected) -> str | N
     if path not in tracked:
         found.notes.append(f"{path} is not tracked by Git; commit it, for a campaign starts from a commit")
     arguments = _arguments_of_evaluate(folder / path)
-    if arguments is not None and arguments[0] <= 2 <= arguments[1]:
+    if _judges(folder / path):
         found.function = Guess(f"{path}:evaluate", f"{path} defines evaluate()")
         return path
     found.command = Guess(f"python {path}", f"{path} exists" if arguments is None else "it runs as a program")
@@ -110,7 +112,18 @@ def _evaluator_file(folder: Path, tracked: Sequence[str]) -> str | None:
         if (folder / name).is_file():
             return name
     below = [path for path in tracked if PurePosixPath(path).name in EVALUATORS[:2]]
-    return min(below, key=lambda path: (path.count("/"), path), default=None)
+    named = min(below, key=lambda path: (path.count("/"), path), default=None)
+    if named is not None:
+        return named
+    here = [path for path in tracked if path.endswith(".py") and "/" not in path][:MOST_LOOKED_AT]
+    judging = [path for path in here if _judges(folder / path)]
+    return judging[0] if len(judging) == 1 else None
+
+
+def _judges(path: Path) -> bool:
+    """Whether a file defines an evaluator in function form, whatever it is called."""
+    arguments = _arguments_of_evaluate(path)
+    return arguments is not None and arguments[0] <= 2 <= arguments[1]
 
 
 def _arguments_of_evaluate(path: Path) -> tuple[float, float] | None:

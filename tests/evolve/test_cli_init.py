@@ -95,6 +95,19 @@ def test_uncommitted_work_is_pointed_out(tmp_path: Path, capsys: Capture) -> Non
     assert "uncommitted" in " ".join(json.loads(evolve(capsys, "-C", root, "init", "--json").out)["notes"])
 
 
+def test_a_file_of_any_name_that_defines_evaluate_is_the_evaluator(tmp_path: Path) -> None:
+    files = folder_with(
+        tmp_path, {"judge.py": FUNCTION + "import plan\n", "plan.py": "def evaluate(): pass\n"}
+    )
+    found = detect(tmp_path, files)
+    assert found.function is not None and found.function.value == "judge.py:evaluate"
+    assert found.include == ["plan.py"]
+    files = folder_with(
+        tmp_path, {"other.py": FUNCTION, **{path: (tmp_path / path).read_text() for path in files}}
+    )
+    assert detect(tmp_path, files).function is None
+
+
 def test_an_evaluator_that_is_no_function_is_run_as_a_program(tmp_path: Path) -> None:
     tracked = folder_with(tmp_path, {"evaluate.py": "print(1)\n", "a.py": ""})
     found = detect(tmp_path, tracked, {})
