@@ -156,6 +156,9 @@ def test_a_campaign_at_thirty_percent_faults_finishes_as_many_candidates(tmp_pat
                 models={"pool": [model]},
                 budget={"proposals": 12, "usd": 1.0},
                 workers={"propose": 6, "evaluate": 2},
+                search={
+                    "staleness": "accept"
+                },  # or what was overtaken is put together, in a proposal that may fail
             ),
         )
         assert campaign.run_sync().state == "finished"
